@@ -86,7 +86,7 @@ def test_two_versions_in_the_log_are_compared(place):
         run(place, "doc diff", id=name, to=between)
 
 
-# proves: S2-HARD-08
+@pytest.mark.proves("S2-HARD-08")
 @pytest.mark.proves("S1-HARD-09")
 def test_a_broken_file_is_written_again_on_request_and_its_bytes_are_kept(place):
     name = place.begin()

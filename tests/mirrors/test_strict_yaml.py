@@ -167,7 +167,7 @@ def ruby():
         yield process
 
 
-# proves: S2-HARD-09
+@pytest.mark.proves("S2-HARD-09")
 @pytest.mark.proves("S1-META-04", "S1-HARD-10")
 @given(VALUES)
 @example(TRAPS)
@@ -179,7 +179,7 @@ def test_python_and_moot_read_what_moot_writes(value):
     assert data.endswith(b"\n")
 
 
-# proves: S2-HARD-09
+@pytest.mark.proves("S2-HARD-09")
 @pytest.mark.proves("S1-META-04", "S1-HARD-10")
 @needs_ruby
 @settings(deadline=None)
@@ -190,7 +190,7 @@ def test_ruby_reads_what_moot_writes(ruby, value):
     assert same(ruby.load(dump(value).decode()), value)
 
 
-# proves: S2-META-04
+@pytest.mark.proves("S2-META-04")
 @pytest.mark.proves("S1-META-09")
 @needs_ruby
 @settings(deadline=None)
@@ -307,7 +307,7 @@ FAULTS = [
 ]
 
 
-# proves: S2-HARD-09
+@pytest.mark.proves("S2-HARD-09")
 @pytest.mark.proves("S1-HARD-10", "S1-TEST-02")
 @pytest.mark.parametrize(("data", "reason", "line", "column"), FAULTS, ids=[str(fault[0][:24]) for fault in FAULTS])
 def test_a_fault_is_refused_with_its_line_and_column(data, reason, line, column):
@@ -317,7 +317,7 @@ def test_a_fault_is_refused_with_its_line_and_column(data, reason, line, column)
     assert f"(line {line}, column {column})" in str(caught.value)
 
 
-# proves: S2-HARD-09
+@pytest.mark.proves("S2-HARD-09")
 @pytest.mark.proves("S1-HARD-10")
 def test_a_file_over_the_limit_is_refused_unread():
     with pytest.raises(TornYaml, match="larger than 10 bytes"):

@@ -30,7 +30,7 @@ FOUND = [
 ]
 
 
-# proves: S2-RESP-03
+@pytest.mark.proves("S2-RESP-03")
 @pytest.mark.proves("S1-ENG-03")
 @pytest.mark.parametrize(("output", "text", "line"), FOUND)
 def test_the_last_block_is_found_fenced_or_bare(output, text, line):
@@ -42,7 +42,7 @@ def test_the_last_block_is_found_fenced_or_bare(output, text, line):
     load_mapping(block.text.encode())
 
 
-# proves: S2-RESP-03
+@pytest.mark.proves("S2-RESP-03")
 @pytest.mark.proves("S1-ENG-03")
 @pytest.mark.parametrize(
     "end",
@@ -73,7 +73,7 @@ def test_without_a_block_there_is_no_answer(output):
     assert last_block(output) is None
 
 
-# proves: S2-RESP-03
+@pytest.mark.proves("S2-RESP-03")
 def test_only_the_end_of_a_very_long_output_is_read():
     long = QUOTED + "a line of a log\n" * 3_500_000
     assert len(long) > 50_000_000

@@ -97,7 +97,7 @@ def notes(tmp_path):
     call.workspace.close()
 
 
-# proves: S2-HARD-08
+@pytest.mark.proves("S2-HARD-08")
 @pytest.mark.proves("S1-ISS-02")
 @pytest.mark.promise(14)
 def test_killed_at_any_step_the_file_is_the_old_or_the_new_document_and_the_next_command_completes_it(notes):

@@ -153,7 +153,7 @@ def test_a_document_is_shown_in_block_style_with_the_declared_keys_first(place):
     )
 
 
-# proves: S2-META-04 S2-HARD-08
+@pytest.mark.proves("S2-META-04", "S2-HARD-08")
 @pytest.mark.proves("S1-META-09", "S1-HARD-08")
 def test_changes_of_file_and_log_to_different_keys_meet_and_the_writer_is_named(place):
     name = place.begin()
@@ -173,7 +173,7 @@ def test_changes_of_file_and_log_to_different_keys_meet_and_the_writer_is_named(
     assert place.shown()["own"] == {"a": 1}
 
 
-# proves: S2-HARD-08
+@pytest.mark.proves("S2-HARD-08")
 @pytest.mark.proves("S1-HARD-08")
 def test_an_edit_of_an_older_rendering_is_merged_key_by_key(place):
     name = place.begin()
@@ -206,7 +206,7 @@ def test_a_version_that_cannot_be_right_is_not_believed(place, line):
     assert "/analyzer/newer" not in place.leaves(name)
 
 
-# proves: S2-HARD-08
+@pytest.mark.proves("S2-HARD-08")
 @pytest.mark.proves("S1-HARD-08")
 def test_a_key_that_changed_on_both_sides_keeps_the_value_of_the_log_and_the_other_is_on_record(place):
     name = place.begin()
@@ -221,7 +221,7 @@ def test_a_key_that_changed_on_both_sides_keeps_the_value_of_the_log_and_the_oth
     assert (clash["log"], clash["file"], clash["won"]) == ({"/extra": "by the log"}, {"/extra": "edited"}, "log")
 
 
-# proves: S2-ENR-01
+@pytest.mark.proves("S2-ENR-01")
 @pytest.mark.proves("S1-LIFE-01")
 @pytest.mark.parametrize(
     ("stage", "old", "new", "owner"),
@@ -245,7 +245,7 @@ def test_a_key_of_another_stage_is_written_back_and_the_refused_value_is_on_reco
     assert refused["set"]
 
 
-# proves: S2-ENR-05
+@pytest.mark.proves("S2-ENR-05")
 @pytest.mark.proves("S1-META-09")
 def test_a_person_may_change_what_a_stage_has_written_while_none_runs(place):
     place.begin()
@@ -255,7 +255,7 @@ def test_a_person_may_change_what_a_stage_has_written_while_none_runs(place):
     assert place.events("document:changed")[-1].data["author"] == "file"
 
 
-# proves: S2-HARD-08
+@pytest.mark.proves("S2-HARD-08")
 @pytest.mark.proves("S1-HARD-09", "S1-TEST-02")
 @pytest.mark.parametrize("bad", [b"invalid yaml [[[\n", b"a: 1\na: 2\n", b"a: \xff\n", b"", b"a: &x 1\n", b"[1]\n"])
 def test_a_file_that_cannot_be_parsed_is_put_aside_and_stays_until_it_is_restored(place, bad):
@@ -344,7 +344,7 @@ def test_a_file_that_a_program_has_open_for_writing_is_left_alone_until_it_is_cl
     assert place.leaves(name) == {**FIRST, "/more": 1}
 
 
-# proves: S2-META-01
+@pytest.mark.proves("S2-META-01")
 @pytest.mark.proves("S1-META-01")
 def test_the_directory_is_made_on_first_use_and_a_deleted_file_resets_the_document(place):
     name = place.begin()
@@ -483,7 +483,7 @@ def test_a_path_in_the_log_cannot_lead_to_another_file(place, tmp_path_factory, 
     assert [one.state for one in place.call.run("doc list", {}).result] == ["not shown"]
 
 
-# proves: S2-HARD-08
+@pytest.mark.proves("S2-HARD-08")
 @pytest.mark.proves("S1-ISS-02")
 def test_the_new_file_is_written_beside_the_old_one_flushed_and_then_put_in_its_place(place, monkeypatch):
     name = place.begin()

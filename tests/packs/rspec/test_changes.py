@@ -31,7 +31,7 @@ def refusal(repository: Repository, mode: str, path: str | None = None, base: st
     return caught.value
 
 
-# proves: S2-DISC-01
+@pytest.mark.proves("S2-DISC-01")
 def test_a_branch_takes_added_modified_and_renamed_files_and_leaves_deleted_ones_out(repository: Repository) -> None:
     for name in ("kept", "changed", "moved"):
         repository.write(f"app/{name}.rb", TEN + name)
@@ -56,7 +56,7 @@ def test_a_branch_takes_added_modified_and_renamed_files_and_leaves_deleted_ones
     assert found["app/here.rb"].hunks == (Hunk(first=1, count=0),)
 
 
-# proves: S2-DISC-01
+@pytest.mark.proves("S2-DISC-01")
 def test_staged_files_are_taken_and_others_are_not(repository: Repository) -> None:
     repository.write("a.rb", TEN)
     repository.write("b.rb", TEN)
@@ -70,7 +70,7 @@ def test_staged_files_are_taken_and_others_are_not(repository: Repository) -> No
     assert sorted(by_path(changes)) == ["a.rb", "new.rb"]
 
 
-# proves: S2-HARD-12
+@pytest.mark.proves("S2-HARD-12")
 def test_lines_are_those_of_the_file_on_disk_although_edits_are_not_committed(repository: Repository) -> None:
     repository.write("a.rb", TEN)
     repository.commit()
@@ -87,7 +87,7 @@ def test_lines_are_those_of_the_file_on_disk_although_edits_are_not_committed(re
     assert source.hunks == (Hunk(first=1, count=3),)
 
 
-# proves: S2-HARD-12
+@pytest.mark.proves("S2-HARD-12")
 def test_names_with_blanks_tabs_quotes_and_other_letters_are_handled(repository: Repository) -> None:
     names = [
         "a b.rb",
@@ -173,7 +173,7 @@ def test_links_are_left_out_with_a_warning_and_never_followed(repository: Reposi
     assert changes.warnings == ("link.rb is a symbolic link and was left out.",)
 
 
-# proves: S2-HARD-13
+@pytest.mark.proves("S2-HARD-13")
 def test_the_base_is_the_default_branch_of_the_remote_then_main_then_master(tmp_path: Path) -> None:
     repository = Repository(tmp_path / "project", branch="trunk")
     repository.write("a.rb", "1\n")
@@ -196,7 +196,7 @@ def test_the_base_is_the_default_branch_of_the_remote_then_main_then_master(tmp_
     assert branch(repository).base == master
 
 
-# proves: S2-HARD-13
+@pytest.mark.proves("S2-HARD-13")
 def test_a_branch_is_compared_with_the_commit_where_it_left_its_base(repository: Repository) -> None:
     repository.write("a.rb", TEN)
     fork = repository.commit()
@@ -232,7 +232,7 @@ def test_a_repository_without_a_commit_has_no_base(repository: Repository) -> No
     assert refusal(repository, STAGED).code == "no_commit"
 
 
-# proves: S2-DISC-18
+@pytest.mark.proves("S2-DISC-18")
 def test_without_git_only_a_single_file_can_be_taken(tmp_path: Path) -> None:
     (tmp_path / "a.rb").write_text("class A; end\n")
     place = Place(root=str(tmp_path), state=str(tmp_path / ".moot"), common=None, worktree=".", main_root=str(tmp_path))
@@ -245,7 +245,7 @@ def test_without_git_only_a_single_file_can_be_taken(tmp_path: Path) -> None:
     assert (source.data, source.known) == (b"class A; end\n", False)
 
 
-# proves: S2-DISC-18
+@pytest.mark.proves("S2-DISC-18")
 def test_a_single_file_must_exist_and_be_ruby_code(repository: Repository) -> None:
     repository.write("config/routes.rb", "x\n")
     repository.commit()

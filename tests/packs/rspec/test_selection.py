@@ -35,7 +35,7 @@ ALL = ["Payment#charge", "Payment#validate", "Payment#old", "Shop#process_all", 
 PROPOSED = ["Payment#charge", "Payment#validate", "Shop#process_all", "Shop#process"]
 
 
-# proves: S2-DISC-16
+@pytest.mark.proves("S2-DISC-16")
 @pytest.mark.parametrize(
     ("said", "expected"),
     [
@@ -60,7 +60,7 @@ def test_an_answer_names_methods_by_word_pattern_number_or_toggle(said: str, exp
     assert chosen(answer, read_choice(answer, said)) == expected
 
 
-# proves: S2-DISC-17
+@pytest.mark.proves("S2-DISC-17")
 @pytest.mark.parametrize(
     ("said", "code"),
     [
@@ -83,7 +83,7 @@ def test_an_answer_that_matches_nothing_or_cannot_be_read_is_refused(said: str, 
     assert caught.value.remedy
 
 
-# proves: S2-DISC-17
+@pytest.mark.proves("S2-DISC-17")
 def test_a_deselected_method_keeps_its_place_and_says_why() -> None:
     answer = plan()
     changed, warnings = applied(answer, read_choice(answer, "-Payment#charge"))
@@ -97,7 +97,7 @@ def test_a_deselected_method_keeps_its_place_and_says_why() -> None:
     assert items_of(answer)[0]["selected"] is True
 
 
-# proves: S2-DISC-17
+@pytest.mark.proves("S2-DISC-17")
 def test_an_instruction_gives_its_reason_to_what_it_leaves_out() -> None:
     answer = plan()
     changed, _ = applied(answer, MethodChoice("instruction", chosen=frozenset((0,)), reason="Custom: only money"))
@@ -105,7 +105,7 @@ def test_an_instruction_gives_its_reason_to_what_it_leaves_out() -> None:
     assert read_choice(answer, "instruction: only money").instruction == "only money"
 
 
-# proves: S2-DISC-15 S2-FLOW-02
+@pytest.mark.proves("S2-DISC-15", "S2-FLOW-02")
 @pytest.mark.parametrize("said", ["cancel", "No", "-*"])
 def test_cancelling_or_selecting_nothing_stops_without_a_plan(said: str) -> None:
     answer = plan()
@@ -114,7 +114,7 @@ def test_cancelling_or_selecting_nothing_stops_without_a_plan(said: str) -> None
     assert "method_waves" not in changed
 
 
-# proves: S2-DISC-16
+@pytest.mark.proves("S2-DISC-16")
 def test_options_choose_beforehand() -> None:
     answer = plan()
     assert chosen(answer, from_options(answer, everything=True, only=(), but=())) == ALL
@@ -125,7 +125,7 @@ def test_options_choose_beforehand() -> None:
         from_options(answer, everything=False, only=("None#*",), but=())
 
 
-# proves: S2-DISC-16
+@pytest.mark.proves("S2-DISC-16")
 @pytest.mark.parametrize(
     ("methods", "asks"), [(5, (False, False)), (6, (True, False)), (10, (True, False)), (11, (True, True))]
 )
@@ -134,7 +134,7 @@ def test_a_file_with_many_methods_waits_for_an_answer(methods: int, asks: tuple[
     assert must_ask(plan(big=f"class Big\n{body}end\n".encode())) == asks
 
 
-# proves: S2-DISC-16
+@pytest.mark.proves("S2-DISC-16")
 def test_the_view_groups_methods_by_file_with_zone_wave_mode_and_dependencies() -> None:
     shown = "\n".join(view(plan()))
     assert "app/payment.rb  Payment  green, 5 lines, 3 methods" in shown
@@ -143,7 +143,7 @@ def test_the_view_groups_methods_by_file_with_zone_wave_mode_and_dependencies() 
     assert "[x]  5 Shop#process  new, wave 1, uses Payment" in shown
 
 
-# proves: S2-SCH-02 S2-DEP-01
+@pytest.mark.proves("S2-SCH-02", "S2-DEP-01")
 def test_documents_hold_the_selection_and_nothing_that_is_debug_only() -> None:
     answer = plan()
     changed, _ = applied(answer, read_choice(answer, "-Payment#charge"))
@@ -177,7 +177,7 @@ def test_documents_hold_the_selection_and_nothing_that_is_debug_only() -> None:
     assert not any(word in str(payment.values) + str(shop.values) for word in ("cross_class", "absorbed", "wave"))
 
 
-# proves: S2-HARD-02
+@pytest.mark.proves("S2-HARD-02")
 def test_each_class_of_a_file_has_its_own_document() -> None:
     source = (
         b"module Billing\n  class Extra\n    def a; end\n  end\n  class Payment\n    def a; end\n  end\nend\n"
@@ -193,7 +193,7 @@ def test_each_class_of_a_file_has_its_own_document() -> None:
     assert [entry["line_range"] for _, entries in found.values() for entry in entries] == [[3, 3], [6, 6], [10, 10]]
 
 
-# proves: S2-HARD-01
+@pytest.mark.proves("S2-HARD-01")
 def test_sources_with_one_slug_have_documents_of_their_own_now_and_later() -> None:
     sources = (
         ChangedSource(path="app/foo/bar.rb", data=b"class Foo::Bar\n  def a; end\nend\n"),
@@ -213,7 +213,7 @@ def test_a_class_without_selected_methods_has_no_document() -> None:
     assert [part.slug for part in documents(changed)] == ["app_shop"]
 
 
-# proves: S2-DISC-16
+@pytest.mark.proves("S2-DISC-16")
 def test_an_agent_interprets_an_instruction_and_only_names_methods_it_was_given() -> None:
     answer = plan()
     prompt = prompt_of(answer, "only money\n```")
@@ -228,7 +228,7 @@ def test_an_agent_interprets_an_instruction_and_only_names_methods_it_was_given(
     assert items_of(changed)[1]["skip_reason"] == "Custom: no money here"
 
 
-# proves: S2-DISC-17
+@pytest.mark.proves("S2-DISC-17")
 @pytest.mark.parametrize(
     ("said", "why"),
     [
@@ -247,7 +247,7 @@ def test_an_answer_to_an_instruction_that_cannot_be_used_asks_again(said: str, w
     assert caught.value.code == "instruction_not_understood"
 
 
-# proves: S2-DEP-01 S2-DEP-02
+@pytest.mark.proves("S2-DEP-01", "S2-DEP-02")
 def test_the_debug_only_dependencies_change_nothing_after_discovery() -> None:
     answer = plan()
     bare = copy.deepcopy(answer)

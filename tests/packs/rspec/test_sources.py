@@ -11,7 +11,7 @@ from moot.core.errors import MootError
 from moot.packs.rspec import slugs, sources, zones
 
 
-# proves: S2-META-02
+@pytest.mark.proves("S2-META-02")
 @pytest.mark.parametrize(
     ("path", "slug"),
     [
@@ -25,7 +25,7 @@ def test_the_slug_is_the_path_with_underscores_and_without_extension(path: str, 
     assert slugs.slug_of(path) == slug
 
 
-# proves: S2-HARD-01
+@pytest.mark.proves("S2-HARD-01")
 def test_two_sources_with_one_slug_get_different_slugs_whichever_comes_first() -> None:
     both = ["app/foo_bar.rb", "app/foo/bar.rb"]
     first = slugs.unique_slugs(both)
@@ -38,7 +38,7 @@ def test_two_sources_with_one_slug_get_different_slugs_whichever_comes_first() -
     assert again == first
 
 
-# proves: S2-META-03
+@pytest.mark.proves("S2-META-03")
 def test_a_slug_belongs_to_its_source_and_to_no_other() -> None:
     path = "app/foo/bar.rb"
     for slug in ("app_foo_bar", slugs.second_slug(path), "app_foo_bar__Foo_Bar"):
@@ -60,7 +60,7 @@ def test_the_spec_lies_below_spec_without_app(path: str, spec: str) -> None:
     assert sources.spec_path(path) == spec
 
 
-# proves: S2-DISC-02
+@pytest.mark.proves("S2-DISC-02")
 @pytest.mark.parametrize(
     ("path", "testable"),
     [
@@ -83,7 +83,7 @@ def test_only_ruby_code_outside_of_specs_migrations_and_configuration_is_testabl
     assert sources.is_testable(path) is testable
 
 
-# proves: S2-DISC-05
+@pytest.mark.proves("S2-DISC-05")
 @pytest.mark.parametrize(
     ("loc", "methods", "zone"),
     [
@@ -102,7 +102,7 @@ def test_the_worse_of_lines_and_methods_decides_the_zone(loc: int, methods: int,
     assert zones.zone(loc, methods) == zone
 
 
-# proves: S2-DISC-05
+@pytest.mark.proves("S2-DISC-05")
 def test_blank_lines_and_comments_are_not_lines_of_code() -> None:
     source = (
         b"\xef\xbb\xbf# frozen\r\n\r\nclass A # note\r\n=begin\r\ntext\r\n=end\r\n  x = 1\r\nend\r\n__END__\ndata\n"

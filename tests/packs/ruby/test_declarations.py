@@ -94,7 +94,7 @@ def reflected():
     return json.loads(run.stdout)
 
 
-# proves: S2-DISC-04
+@pytest.mark.proves("S2-DISC-04")
 @needs_ruby
 @pytest.mark.parametrize("case", REFLECTED)
 def test_visibility_is_the_one_that_ruby_reports(case, reflected):

@@ -41,7 +41,7 @@ def reported() -> dict[str, dict[tuple[int, str], set[tuple[str, str, str]]]]:
     return files
 
 
-# proves: S2-DISC-04
+@pytest.mark.proves("S2-DISC-04")
 @pytest.mark.skipif(shutil.which("ruby") is None, reason="ruby is not installed")
 def test_class_kind_and_visibility_are_those_that_ruby_reports():
     compared, wrong = 0, []

@@ -73,6 +73,8 @@ def implement(prompt: str, behaviour: str) -> None:
     if behaviour == "overcounts":
         count += 1
     answer = f"status: success\ndata:\n  files_created:\n    - path: {spec}\n      examples_count: {count}"
+    if behaviour == "warns":
+        answer += '\n  warnings: ["Factory trait :premium not found"]'
     if behaviour == "foreign":
         answer += "\n  behaviors: []"
     if behaviour == "quotes":

@@ -65,7 +65,7 @@ def plain(data: dict[str, Any]) -> list[Any]:
     ]
 
 
-# proves: S2-AN-18 S2-AN-02
+@pytest.mark.proves("S2-AN-18", "S2-AN-02")
 def test_a_source_like_the_sample_gives_the_sample() -> None:
     found = analysed(PROCESSOR, "PaymentProcessor").data
     expected = sample("code-analyzer")["data"]
@@ -81,7 +81,7 @@ def test_a_source_like_the_sample_gives_the_sample() -> None:
     assert {"PaymentGateway", "User"} <= set(process["dependencies"])
 
 
-# proves: S2-AN-01
+@pytest.mark.proves("S2-AN-01")
 def test_exactly_the_selected_methods_are_analysed() -> None:
     source = "class A\n  def a; end\n  def b; end\nend\n"
     given = document(source, "A")
@@ -106,7 +106,7 @@ def test_a_method_that_is_missing_or_ambiguous_is_refused() -> None:
     assert caught.value.code == "source_does_not_parse"
 
 
-# proves: S2-AN-10
+@pytest.mark.proves("S2-AN-10")
 @pytest.mark.parametrize(
     ("condition", "name", "kind"),
     [
@@ -132,7 +132,7 @@ def test_the_form_of_a_condition_decides_its_type(condition: str, name: str, kin
     assert shapes(method(f"if {condition} then a(1) else b(1) end")) == [(name, kind)]
 
 
-# proves: S2-AN-10
+@pytest.mark.proves("S2-AN-10")
 def test_cases_are_enums_or_steps_of_a_progression() -> None:
     case = ("case mode", "when :{} then 1", "when :{} then 2", "when :{} then 3", "end")
 
@@ -150,14 +150,14 @@ def test_cases_are_enums_or_steps_of_a_progression() -> None:
     assert kind("x", "y", "z", before="  aasm do\n  end\n", subject="state") == "sequential"
 
 
-# proves: S2-AN-10
+@pytest.mark.proves("S2-AN-10")
 def test_a_condition_of_no_known_form_is_boolean_with_a_warning() -> None:
     found = analysed("class A\n  def x\n    if a =~ /b/ then 1 else 2 end\n  end\nend\n")
     assert shapes(found.data["methods"][0])[0][1] == "boolean"
     assert found.warnings == ("A#x: the condition on line 3 has no known form, and is boolean.",)
 
 
-# proves: S2-AN-11
+@pytest.mark.proves("S2-AN-11")
 def test_a_branch_that_raises_or_returns_early_is_terminal() -> None:
     found = method("raise Missing if user.guest_mode?", "if paid? then return :done else ship(1) end", "finish(1)")
     assert values(found, "guest_mode") == {True: True, False: False}
@@ -165,7 +165,7 @@ def test_a_branch_that_raises_or_returns_early_is_terminal() -> None:
     assert texts(found, "guest_mode") == {True: "raises missing", False: "finishes"}
 
 
-# proves: S2-AN-11
+@pytest.mark.proves("S2-AN-11")
 @pytest.mark.parametrize(
     ("condition", "value"),
     [
@@ -184,14 +184,14 @@ def test_a_value_without_a_branch_is_terminal_by_its_name(condition: str, value:
     }
 
 
-# proves: S2-AN-11
+@pytest.mark.proves("S2-AN-11")
 @pytest.mark.parametrize("word", WORDS.split())
 def test_a_branch_that_does_not_show_it_is_terminal_by_the_word(word: str) -> None:
     found = method("case payment.status", f"when :{word} then a(1)", "when :open then b(1)", "end")
     assert values(found, "payment_status") == {word: True, "open": False}
 
 
-# proves: S2-AN-12
+@pytest.mark.proves("S2-AN-12")
 def test_nested_conditionals_depend_on_the_branches_they_lie_in() -> None:
     found = method(
         "case mode",
@@ -211,7 +211,7 @@ def test_nested_conditionals_depend_on_the_branches_they_lie_in() -> None:
     assert texts(found, "mode") == {"a": None, "b": None, "other": None}
 
 
-# proves: S2-AN-12
+@pytest.mark.proves("S2-AN-12")
 def test_guards_are_roots_in_the_order_of_their_layers() -> None:
     found = method(
         "raise Closed if shop_closed?",
@@ -226,7 +226,7 @@ def test_guards_are_roots_in_the_order_of_their_layers() -> None:
     assert set(links(found).values()) == {(1, None, None)}
 
 
-# proves: S2-AN-12
+@pytest.mark.proves("S2-AN-12")
 def test_and_gives_two_characteristics_and_or_one() -> None:
     found = method("if a? && !b?", "  if c? then x1(1) else x2(1) end", "end", "if d? || e? then x3(1) else x4(1) end")
     assert shapes(found) == [("a", "boolean"), ("b", "boolean"), ("c", "boolean"), ("d_or_e", "boolean")]
@@ -234,7 +234,7 @@ def test_and_gives_two_characteristics_and_or_one() -> None:
     assert links(found)["a"] == links(found)["b"] == links(found)["d_or_e"] == (1, None, None)
 
 
-# proves: S2-AN-12
+@pytest.mark.proves("S2-AN-12")
 def test_a_chain_of_equalities_is_one_characteristic_and_other_chains_are_nested() -> None:
     found = method("if mode == :a", "  1", "elsif mode == :b", "  2", "else", "  3", "end")
     assert values(found, "mode") == {"a": False, "b": False, "other": False}
@@ -250,7 +250,7 @@ def test_a_branch_that_leaves_after_an_inner_conditional_ends_its_leaves() -> No
     assert texts(found, "strict") == {True: "raises bad", False: "returns nil"}
 
 
-# proves: S2-AN-13 S2-DEP-02
+@pytest.mark.proves("S2-AN-13", "S2-DEP-02")
 @pytest.mark.parametrize(
     ("lines", "name", "source"),
     [
@@ -273,7 +273,7 @@ def test_results_of_operations_of_other_classes_are_external(
     assert one["setup"] == {"type": "action", "class": None}
 
 
-# proves: S2-AN-13
+@pytest.mark.proves("S2-AN-13")
 @pytest.mark.parametrize(
     "condition",
     [
@@ -291,7 +291,7 @@ def test_attributes_queries_and_the_own_class_are_internal(condition: str) -> No
     assert "source" not in one
 
 
-# proves: S2-AN-13
+@pytest.mark.proves("S2-AN-13")
 def test_three_flows_of_an_external_result_are_an_enum() -> None:
     (one,) = method("case Gateway.charge(x)", "when :ok then a(1)", "when :wait then b(1)", "else c(1)", "end")[
         "characteristics"
@@ -302,7 +302,7 @@ def test_three_flows_of_an_external_result_are_an_enum() -> None:
     assert [value["value"] for value in two["values"]] == [True, False]
 
 
-# proves: S2-AN-14
+@pytest.mark.proves("S2-AN-14")
 @pytest.mark.parametrize(
     ("condition", "setup"),
     [
@@ -327,7 +327,7 @@ def test_the_setup_is_decided_by_the_first_rule_that_fits(condition: str, setup:
     assert found["characteristics"][0]["setup"] == {"type": setup[0], "class": setup[1]}
 
 
-# proves: S2-AN-15
+@pytest.mark.proves("S2-AN-15")
 @pytest.mark.parametrize(
     ("line", "kind", "description"),
     [
@@ -358,7 +358,7 @@ def test_side_effects_of_private_methods_belong_to_their_callers() -> None:
     assert found["dependencies"] == ["UserMailer"]
 
 
-# proves: S2-AN-16
+@pytest.mark.proves("S2-AN-16")
 @pytest.mark.parametrize(
     ("branch", "text"),
     [
@@ -380,7 +380,7 @@ def test_behaviours_say_what_a_branch_does(branch: str, text: str) -> None:
     assert terminal["id"] == text.replace(" ", "_").lower()
 
 
-# proves: S2-AN-16
+@pytest.mark.proves("S2-AN-16")
 def test_equal_texts_of_one_type_share_an_entry_and_ids_stay_unique() -> None:
     found = method("return nil if a?", "return nil if b?", "Payment.create!(x: 1)", "if c? then nil else d(1) end")
     bank = list(found["bank"].values())
@@ -394,14 +394,14 @@ def test_equal_texts_of_one_type_share_an_entry_and_ids_stay_unique() -> None:
     assert all(one["description"] == one["description"].replace("should", "").replace("must", "") for one in bank)
 
 
-# proves: S2-AN-17
+@pytest.mark.proves("S2-AN-17")
 def test_the_analysis_has_no_test_level_and_no_target() -> None:
     found = analysed(PROCESSOR, "PaymentProcessor").data
     assert "test_level" not in str(found)
     assert "target" not in str(found)
 
 
-# proves: S2-AN-19
+@pytest.mark.proves("S2-AN-19")
 def test_names_are_short_and_unique() -> None:
     found = method(
         "if gateway_result then a(1) else b(1) end",
@@ -418,7 +418,7 @@ def test_names_are_short_and_unique() -> None:
     ]
 
 
-# proves: S2-AN-07
+@pytest.mark.proves("S2-AN-07")
 def test_a_range_has_its_threshold_and_every_characteristic_its_lines() -> None:
     found = method("if amount > 100", "  a(1)", "else", "  b(1)", "end", "b(1) if amount_limit <= limit")
     first, second = found["characteristics"]
@@ -426,7 +426,7 @@ def test_a_range_has_its_threshold_and_every_characteristic_its_lines() -> None:
     assert (second["threshold_operator"], second["threshold_value"], second["source_line"]) == ("<=", "limit", "8")
 
 
-# proves: S2-HARD-17
+@pytest.mark.proves("S2-HARD-17")
 def test_a_method_with_many_characteristics_gives_a_warning_with_the_numbers() -> None:
     lines = "".join(f"    return nil if a{number}?\n" for number in range(5))
     found = analysed(f"class A\n  def x\n{lines}  end\n  def y\n    return nil if a?\n  end\nend\n")

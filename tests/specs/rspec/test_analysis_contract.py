@@ -13,7 +13,7 @@ from moot.packs.rspec.answers import read_answer
 from tests.specs.rspec.samples import sample
 
 
-# proves: S2-AN-18 S2-AN-05 S2-AN-06
+@pytest.mark.proves("S2-AN-18", "S2-AN-05", "S2-AN-06")
 def test_the_sample_answer_passes_the_contract_and_is_completed() -> None:
     data = read_answer("code-analyzer", sample("code-analyzer")).data
     found = completed(_discovered(), data)
@@ -39,7 +39,7 @@ def _discovered() -> dict[str, Any]:
     }
 
 
-# proves: S2-AN-01 S2-AN-04 S2-AN-06 S2-AN-09 S2-SCH-03
+@pytest.mark.proves("S2-AN-01", "S2-AN-04", "S2-AN-06", "S2-AN-09", "S2-SCH-03")
 @pytest.mark.parametrize(
     ("place", "value", "path"),
     [
@@ -72,7 +72,7 @@ def test_an_answer_that_breaks_the_contract_is_refused_with_the_path(
     assert any(path in at for at, _ in found.problems), found.problems
 
 
-# proves: S2-AN-03 S2-AN-04 S2-AN-07 S2-AN-08
+@pytest.mark.proves("S2-AN-03", "S2-AN-04", "S2-AN-07", "S2-AN-08")
 @pytest.mark.parametrize(
     ("place", "value", "path"),
     [
@@ -107,7 +107,7 @@ def test_an_answer_of_another_shape_is_refused_with_the_path(place: tuple[Any, .
     assert any(path in problem["path"] for problem in caught.value.details["problems"])
 
 
-# proves: S2-AN-08
+@pytest.mark.proves("S2-AN-08")
 def test_when_parent_compares_by_type() -> None:
     data = copy.deepcopy(dict(read_answer("code-analyzer", sample("code-analyzer")).data))
     refund = data["methods"][1]["characteristics"]

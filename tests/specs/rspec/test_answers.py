@@ -20,7 +20,7 @@ def problems(agent: str, answer: object) -> dict[str, str]:
     return {one["path"]: one["text"] for one in refused.value.details["problems"]}
 
 
-# proves: S2-RESP-01, S2-IMPL-02, S2-REV-02
+@pytest.mark.proves("S2-RESP-01", "S2-IMPL-02", "S2-REV-02")
 @pytest.mark.parametrize(
     ("agent", "name"),
     [
@@ -40,7 +40,7 @@ def test_every_printed_answer_is_accepted(agent: str, name: str) -> None:
     assert answer.error == given.get("error", "")
 
 
-# proves: S2-RESP-01
+@pytest.mark.proves("S2-RESP-01")
 def test_an_error_keeps_its_three_texts() -> None:
     answer = read_answer("code-analyzer", sample("error"))
     assert answer.plain() == {
@@ -51,7 +51,7 @@ def test_an_error_keeps_its_three_texts() -> None:
     }
 
 
-# proves: S2-RESP-02, S2-RESP-01
+@pytest.mark.proves("S2-RESP-02", "S2-RESP-01")
 @pytest.mark.parametrize(
     ("answer", "path", "said"),
     [
@@ -90,20 +90,20 @@ def test_a_bad_answer_is_refused_with_the_path_of_its_key(answer: object, path: 
     assert said in found[path]
 
 
-# proves: S2-RESP-02
+@pytest.mark.proves("S2-RESP-02")
 def test_skipped_is_read_as_skip_with_a_warning() -> None:
     answer = read_answer("factory-agent", {"status": "skipped", "skip_reason": "No factory gem"})
     assert answer.status == "skip"
     assert answer.warnings == ("status: `skipped` was read as `skip`",)
 
 
-# proves: S2-RESP-02
+@pytest.mark.proves("S2-RESP-02")
 @pytest.mark.parametrize("status", ["ok", "done", "failed", "Success", "partial"])
 def test_other_foreign_statuses_are_refused(status: str) -> None:
     assert "status" in problems("factory-agent", {"status": status, "data": {"files_created": []}})
 
 
-# proves: S2-RESP-04
+@pytest.mark.proves("S2-RESP-04")
 @pytest.mark.parametrize(
     ("agent", "name"),
     [
@@ -125,7 +125,7 @@ def test_keys_may_stand_at_the_top_or_below_data_and_have_one_normal_form(agent:
     assert below.plain().keys() == {"status", "data"}
 
 
-# proves: S2-RESP-04
+@pytest.mark.proves("S2-RESP-04")
 def test_a_key_in_both_places_is_accepted_only_with_one_value() -> None:
     given: dict[str, Any] = {
         "status": "success",
@@ -137,7 +137,7 @@ def test_a_key_in_both_places_is_accepted_only_with_one_value() -> None:
     assert "different values" in problems("test-reviewer", given)["tests_passed"]
 
 
-# proves: S2-ENR-01
+@pytest.mark.proves("S2-ENR-01")
 @pytest.mark.parametrize(
     ("agent", "key", "value"),
     [
@@ -154,7 +154,7 @@ def test_a_key_of_another_agent_is_refused(agent: str, key: str, value: object) 
     assert found[f"data.{key}"] == f"{agent} does not write this key"
 
 
-# proves: S2-ENR-01, S2-AN-17
+@pytest.mark.proves("S2-ENR-01", "S2-AN-17")
 def test_code_analyzer_decides_no_test_configuration() -> None:
     given = sample("code-analyzer")
     given["data"]["methods"][1]["test_config"] = {
@@ -166,7 +166,7 @@ def test_code_analyzer_decides_no_test_configuration() -> None:
     assert list(problems("code-analyzer", given)) == ["data.methods[1].test_config"]
 
 
-# proves: S2-MARK-01, S2-MARK-02
+@pytest.mark.proves("S2-MARK-01", "S2-MARK-02")
 @pytest.mark.parametrize("agent", AGENTS)
 def test_an_agent_may_state_its_own_marker_and_no_other(agent: str) -> None:
     name = agent.replace("-", "_")
@@ -183,7 +183,7 @@ def test_an_agent_may_state_its_own_marker_and_no_other(agent: str) -> None:
     assert f"automation.{name}_version" in problems(agent, bad)
 
 
-# proves: S2-ARCH-02
+@pytest.mark.proves("S2-ARCH-02")
 @pytest.mark.parametrize(
     ("change", "path"),
     [
@@ -202,7 +202,7 @@ def test_a_context_has_children_or_examples_of_one_kind(change: dict[str, Any], 
     assert path in problems("test-architect", given)
 
 
-# proves: S2-ARCH-02
+@pytest.mark.proves("S2-ARCH-02")
 def test_endless_nesting_is_refused_and_not_followed() -> None:
     context: dict[str, Any] = {"name": "end", "leaf": True, "examples": ["x"]}
     for _ in range(400):
@@ -212,7 +212,7 @@ def test_endless_nesting_is_refused_and_not_followed() -> None:
     assert any("nested more than" in text for text in found.values())
 
 
-# proves: S2-DISC-15
+@pytest.mark.proves("S2-DISC-15")
 def test_only_discovery_stops_and_with_a_reason_from_the_list() -> None:
     answer = read_answer("discovery-agent", {"status": "stop", "reason": "red_zone_new_code", "message": "Split it."})
     assert (answer.status, answer.reason, answer.message) == ("stop", "red_zone_new_code", "Split it.")
@@ -220,7 +220,7 @@ def test_only_discovery_stops_and_with_a_reason_from_the_list() -> None:
     assert "reason" in problems("discovery-agent", {"status": "stop", "reason": "tired"})
 
 
-# proves: S2-FLOW-05, S2-DEP-01
+@pytest.mark.proves("S2-FLOW-05", "S2-DEP-01")
 def test_the_next_agent_gets_the_answer_without_debug_only_fields() -> None:
     plain = read_answer("discovery-agent", sample("discovery-agent")).plain()
     assert "cross_class_deps" not in str(plain)

@@ -26,7 +26,7 @@ def written(given: dict[str, Any] | None = None) -> bytes:
     return plan_spec(given or document(), None).data
 
 
-# proves: S2-ARCH-03, S2-ARCH-04, S2-ARCH-01
+@pytest.mark.proves("S2-ARCH-03", "S2-ARCH-04", "S2-ARCH-01")
 def test_document_spec_file_and_characteristics_describe_one_tree() -> None:
     plan = plan_spec(document(), None, helper="spec_helper")
     assert plan.structure == structure_of(document())
@@ -44,7 +44,7 @@ def test_document_spec_file_and_characteristics_describe_one_tree() -> None:
     assert all(one.pending for one in examples)
 
 
-# proves: S2-ARCH-04
+@pytest.mark.proves("S2-ARCH-04")
 @needs_rspec
 def test_rspec_reports_every_planned_example_as_pending(tmp_path: Path) -> None:
     given = document()
@@ -56,7 +56,7 @@ def test_rspec_reports_every_planned_example_as_pending(tmp_path: Path) -> None:
     assert (summary["example_count"], summary["pending_count"], summary["failure_count"]) == (8, 8, 0)
 
 
-# proves: S2-ARCH-03
+@pytest.mark.proves("S2-ARCH-03")
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
@@ -73,7 +73,7 @@ def test_a_spec_file_that_differs_from_the_structure_is_found(old: bytes, new: b
     assert any(said in text for text in problems), problems
 
 
-# proves: S2-ARCH-08
+@pytest.mark.proves("S2-ARCH-08")
 @pytest.mark.parametrize(
     ("one", "expected"),
     [
@@ -89,7 +89,7 @@ def test_contexts_set_their_value_by_type(one: dict[str, Any], expected: list[st
     assert [literal(one, each) for each in one["values"]] == expected
 
 
-# proves: S2-ARCH-08
+@pytest.mark.proves("S2-ARCH-08")
 @pytest.mark.parametrize(
     ("operator", "expected"),
     [(">=", ["100", "99"]), (">", ["101", "100"]), ("<=", ["100", "101"]), ("<", ["99", "100"])],
@@ -103,7 +103,7 @@ def test_a_known_threshold_gives_the_boundary_and_the_value_beyond(operator: str
         assert literal(one, one["values"][0]) == '"{THRESHOLD_VALUE}"'
 
 
-# proves: S2-ARCH-08
+@pytest.mark.proves("S2-ARCH-08")
 @pytest.mark.parametrize(
     ("name", "expected"),
     [("payment status", "payment_status"), ("class", "class_value"), ("2nd", "value_2nd"), ("é", "value")],
@@ -139,7 +139,7 @@ def only(name: str, mode: str) -> dict[str, Any]:
     return given
 
 
-# proves: S2-ARCH-07
+@pytest.mark.proves("S2-ARCH-07")
 def test_a_new_method_is_inserted_and_every_other_byte_stays() -> None:
     plan = plan_spec(only("refund", "new"), EXISTING)
     assert plan.conflicts == ()
@@ -151,7 +151,7 @@ def test_a_new_method_is_inserted_and_every_other_byte_stays() -> None:
     assert list(spec_problems(plan.structure, plan.data)) == []
 
 
-# proves: S2-ARCH-07
+@pytest.mark.proves("S2-ARCH-07")
 @pytest.mark.parametrize("mode", ["modified", "unchanged"])
 def test_another_method_is_written_again_and_every_other_byte_stays(mode: str) -> None:
     first = plan_spec(only("process", mode), EXISTING, choices={"#process": "overwrite"}).data
@@ -166,7 +166,7 @@ def test_another_method_is_written_again_and_every_other_byte_stays(mode: str) -
     assert plan.data.count(b'describe "#process"') == 1
 
 
-# proves: S2-ARCH-07
+@pytest.mark.proves("S2-ARCH-07")
 def test_a_new_method_with_a_block_asks_to_overwrite_or_skip() -> None:
     plan = plan_spec(only("process", "new"), EXISTING)
     (conflict,) = plan.conflicts
@@ -176,7 +176,7 @@ def test_a_new_method_with_a_block_asks_to_overwrite_or_skip() -> None:
     assert (kept.data, kept.kept, kept.structure["methods"]) == (EXISTING, ("#process",), [])
 
 
-# proves: S2-HARD-06
+@pytest.mark.proves("S2-HARD-06")
 def test_a_block_that_was_changed_by_hand_is_never_replaced_without_a_choice() -> None:
     first = plan_spec(only("process", "modified"), None).data
     changed = first.replace(b'skip "{EXPECTATION}"', b"expect(true).to be(true)", 1)
@@ -193,7 +193,7 @@ def test_a_block_that_was_changed_by_hand_is_never_replaced_without_a_choice() -
     assert list(spec_problems(appended.structure, appended.data)) == []
 
 
-# proves: S2-HARD-06
+@pytest.mark.proves("S2-HARD-06")
 def test_a_change_elsewhere_in_the_file_is_no_conflict() -> None:
     first = plan_spec(document(), None).data
     elsewhere = first.replace(b"RSpec.describe", b"# a note\nRSpec.describe")
@@ -201,7 +201,7 @@ def test_a_change_elsewhere_in_the_file_is_no_conflict() -> None:
     assert (plan.conflicts, plan.data) == ((), elsewhere)
 
 
-# proves: S2-ARCH-07
+@pytest.mark.proves("S2-ARCH-07")
 def test_crlf_line_ends_and_empty_groups_are_kept() -> None:
     crlf = EXISTING.replace(b"\n", b"\r\n")
     data = plan_spec(only("refund", "new"), crlf).data
@@ -229,7 +229,7 @@ ODD = [
 ]
 
 
-# proves: S2-HARD-07
+@pytest.mark.proves("S2-HARD-07")
 @needs_ruby
 def test_odd_texts_give_a_file_that_parses_and_prints_exactly_them(tmp_path: Path) -> None:
     given = only("refund", "new")
@@ -253,7 +253,7 @@ def test_odd_texts_give_a_file_that_parses_and_prints_exactly_them(tmp_path: Pat
     assert said == expected
 
 
-# proves: S2-ARCH-09
+@pytest.mark.proves("S2-ARCH-09")
 def test_a_rewording_may_change_texts_and_nothing_else() -> None:
     before = written()
     after = before.replace(b'"when NOT eligible"', b'"when the refund is NOT possible"')
@@ -261,7 +261,7 @@ def test_a_rewording_may_change_texts_and_nothing_else() -> None:
     assert list(wording_problems(before, after, "PaymentProcessor")) == []
 
 
-# proves: S2-ARCH-09
+@pytest.mark.proves("S2-ARCH-09")
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
@@ -279,7 +279,7 @@ def test_a_rewording_that_changes_tree_or_code_is_refused(old: bytes, new: bytes
     assert any(said in text for text in problems), problems
 
 
-# proves: S2-ARCH-09
+@pytest.mark.proves("S2-ARCH-09")
 def test_a_rewording_that_swaps_contexts_is_refused() -> None:
     before = written(only("refund", "new"))
     start, middle = before.index(b'    context "when eligible'), before.index(b'    context "when NOT')
@@ -291,7 +291,7 @@ def test_a_rewording_that_swaps_contexts_is_refused() -> None:
     assert any("order" in text for text in problems), problems
 
 
-# proves: S2-ENR-04
+@pytest.mark.proves("S2-ENR-04")
 def test_a_method_without_a_mode_fails_with_its_name() -> None:
     given = document()
     del given["methods"][0]["method_mode"]
@@ -299,7 +299,7 @@ def test_a_method_without_a_mode_fails_with_its_name() -> None:
         plan_spec(given, None)
 
 
-# proves: S2-ARCH-06
+@pytest.mark.proves("S2-ARCH-06")
 def test_a_context_without_examples_becomes_a_comment() -> None:
     given = document()
     given["behaviors"][0]["enabled"] = False

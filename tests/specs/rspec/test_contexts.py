@@ -60,7 +60,7 @@ PAYMENT = characteristic(
 )
 
 
-# proves: S2-ARCH-10, S2-ARCH-06
+@pytest.mark.proves("S2-ARCH-10", "S2-ARCH-06")
 def test_a_document_like_the_sample_yields_the_structure_of_the_sample() -> None:
     method = {
         "name": "process",
@@ -77,7 +77,7 @@ def test_a_document_like_the_sample_yields_the_structure_of_the_sample() -> None
     assert children[1] == {"name": "but invalid payment", "terminal": True, "examples": ["refuses the payment"]}
 
 
-# proves: S2-ARCH-05
+@pytest.mark.proves("S2-ARCH-05")
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
@@ -143,7 +143,7 @@ def test_order_and_words_follow_the_type(given: list[dict[str, Any]], expected: 
     assert names(*given)[: len(expected)] == expected
 
 
-# proves: S2-ARCH-06
+@pytest.mark.proves("S2-ARCH-06")
 def test_a_leaf_has_the_side_effects_before_its_own_and_a_terminal_context_only_its_own() -> None:
     structure = structure_of(document())
     process, refund = structure["methods"]
@@ -166,14 +166,14 @@ def test_a_leaf_has_the_side_effects_before_its_own_and_a_terminal_context_only_
     assert leaves_of(process["contexts"]) == 4
 
 
-# proves: S2-ARCH-06
+@pytest.mark.proves("S2-ARCH-06")
 def test_nothing_is_nested_below_a_terminal_value() -> None:
     wrong = {**PAYMENT, **below("user_authenticated", False)}
     context = contexts_of({"characteristics": [USER, wrong]}, {})[1]
     assert (context.kind, context.children) == ("terminal", ())
 
 
-# proves: S2-ENR-05, S2-ARCH-06
+@pytest.mark.proves("S2-ENR-05", "S2-ARCH-06")
 def test_a_behaviour_that_is_switched_off_or_reworded_changes_every_use() -> None:
     given = document()
     bank = {one["id"]: one for one in given["behaviors"]}
@@ -186,13 +186,13 @@ def test_a_behaviour_that_is_switched_off_or_reworded_changes_every_use() -> Non
     assert left == ["when payment status is pending payment", "when payment status is failed payment"]
 
 
-# proves: S2-ARCH-05
+@pytest.mark.proves("S2-ARCH-05")
 def test_independent_characteristics_are_sibling_trees() -> None:
     other = characteristic("vip", "boolean", value(True, "vip", "b"), value(False, "not vip", "b"))
     assert names(USER, other) == ["when user authenticated", "when user NOT authenticated", "when vip", "when NOT vip"]
 
 
-# proves: S2-ARCH-02
+@pytest.mark.proves("S2-ARCH-02")
 def test_a_method_without_conditions_has_one_context_and_class_methods_a_dot() -> None:
     method = {"name": "all", "type": "class", "characteristics": [], "behavior_id": "lists"}
     structure = structure_of(with_bank(method, lists="lists everything"))

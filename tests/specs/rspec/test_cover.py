@@ -94,7 +94,7 @@ def project(repository: Repository, tmp_path: Path) -> Project:
     return Project(repository, tmp_path / "home")
 
 
-# proves: S2-DISC-19
+@pytest.mark.proves("S2-DISC-19")
 def test_discover_prints_the_sample_as_yaml_and_as_json_and_changes_nothing(project: Project) -> None:
     payments(project.repository)
     project("init", "--pack", "rspec")
@@ -108,7 +108,7 @@ def test_discover_prints_the_sample_as_yaml_and_as_json_and_changes_nothing(proj
     assert project.runs() == []
 
 
-# proves: S2-DISC-01
+@pytest.mark.proves("S2-DISC-01")
 def test_discover_takes_a_file_from_wherever_the_caller_is_and_staged_changes(project: Project) -> None:
     payments(project.repository)
     ran = project("rspec", "discover", "payment.rb", cwd=project.repo / "app/models")
@@ -119,7 +119,7 @@ def test_discover_takes_a_file_from_wherever_the_caller_is_and_staged_changes(pr
     assert [item["path"] for item in yaml.safe_load(ran.out)["files"]] == ["lib/new.rb"]
 
 
-# proves: S2-DISC-18
+@pytest.mark.proves("S2-DISC-18")
 def test_an_error_is_on_standard_error_with_a_suggestion_and_exit_code_1(project: Project) -> None:
     project.repository.write("config/routes.rb", "x\n")
     project.repository.write("app/broken.rb", "class A\n  def x(\nend\n")
@@ -146,7 +146,7 @@ def test_an_error_is_on_standard_error_with_a_suggestion_and_exit_code_1(project
     assert project.runs() == []
 
 
-# proves: S2-DISC-06 S2-DISC-15 S2-FLOW-02
+@pytest.mark.proves("S2-DISC-06", "S2-DISC-15", "S2-FLOW-02")
 def test_new_code_in_the_red_zone_stops_before_anybody_is_asked(project: Project) -> None:
     project.repository.commit()
     project.repository.branch()
@@ -162,7 +162,7 @@ def test_new_code_in_the_red_zone_stops_before_anybody_is_asked(project: Project
     assert project("checkpoints", "--json").result == []
 
 
-# proves: S2-DISC-16
+@pytest.mark.proves("S2-DISC-16")
 @pytest.mark.parametrize(
     ("options", "selected"),
     [
@@ -191,7 +191,7 @@ def test_options_select_beforehand_without_a_question(
         assert not (project.repo / "tmp").exists()
 
 
-# proves: S2-DISC-16
+@pytest.mark.proves("S2-DISC-16")
 def test_unattended_a_small_file_goes_on_and_a_larger_one_waits(project: Project) -> None:
     project.repository.commit()
     project.repository.branch()
@@ -212,7 +212,7 @@ def test_unattended_a_small_file_goes_on_and_a_larger_one_waits(project: Project
     assert "consider splitting it" in ran.out
 
 
-# proves: S2-HARD-14 S2-DISC-16 S2-DISC-17
+@pytest.mark.proves("S2-HARD-14", "S2-DISC-16", "S2-DISC-17")
 def test_the_question_is_durable_is_answered_once_and_is_asked_again_if_nothing_matches(project: Project) -> None:
     project.big()
     waiting = json.loads(project("rspec", "cover", "--branch", "--json").out)["result"]
@@ -237,7 +237,7 @@ def test_the_question_is_durable_is_answered_once_and_is_asked_again_if_nothing_
     assert project("checkpoints", "--json").result == []
 
 
-# proves: S2-DISC-15 S2-FLOW-02
+@pytest.mark.proves("S2-DISC-15", "S2-FLOW-02")
 def test_cancelling_ends_the_run_as_stopped_without_a_document(project: Project) -> None:
     project.big()
     waiting = json.loads(project("rspec", "cover", "--branch", "--json").out)["result"]
@@ -249,7 +249,7 @@ def test_cancelling_ends_the_run_as_stopped_without_a_document(project: Project)
     assert not (project.repo / "tmp").exists()
 
 
-# proves: S2-DISC-16
+@pytest.mark.proves("S2-DISC-16")
 def test_an_instruction_without_an_agent_is_refused_with_the_other_ways(project: Project) -> None:
     project.big()
     waiting = json.loads(project("rspec", "cover", "--branch", "--json").out)["result"]
@@ -260,7 +260,7 @@ def test_an_instruction_without_an_agent_is_refused_with_the_other_ways(project:
         assert way in question["question"]
 
 
-# proves: S2-DISC-16
+@pytest.mark.proves("S2-DISC-16")
 def test_an_agent_command_interprets_an_instruction_once_a_person_allows_it(project: Project) -> None:
     project.big()
     project("rspec", "discover", "--branch")
@@ -285,7 +285,7 @@ def test_an_agent_command_interprets_an_instruction_once_a_person_allows_it(proj
     assert document["methods_to_analyze"][0]["skip_reason"] == "Custom: even"
 
 
-# proves: S2-DISC-16 S2-DISC-17
+@pytest.mark.proves("S2-DISC-16", "S2-DISC-17")
 def test_at_a_terminal_the_plan_is_shown_and_a_useless_answer_asks_again(project: Project) -> None:
     project.big()
     code, shown = project.typed(["Nothing#*", "cancel"], "rspec", "cover", "--branch")
@@ -296,7 +296,7 @@ def test_at_a_terminal_the_plan_is_shown_and_a_useless_answer_asks_again(project
     assert (question["status"], question["answer"]) == ("resolved", "cancel")
 
 
-# proves: S2-HARD-14
+@pytest.mark.proves("S2-HARD-14")
 def test_the_end_of_input_at_a_terminal_leaves_the_question_open(project: Project) -> None:
     project.big()
     code, shown = project.typed([], "rspec", "cover", "--branch")
@@ -316,7 +316,7 @@ def test_an_agent_can_cover_but_not_answer_its_own_question(project: Project) ->
     assert project("checkpoints", "--json").result[0]["status"] == "reached"
 
 
-# proves: S2-DISC-16
+@pytest.mark.proves("S2-DISC-16")
 def test_programs_discover_and_choose_by_typed_methods(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     project.big()
     project("init", "--pack", "rspec")

@@ -53,7 +53,7 @@ def ruby(*lines: str) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-# proves: S2-DISC-11 S2-DISC-12 S2-DISC-13 S2-DISC-14 S2-DISC-19
+@pytest.mark.proves("S2-DISC-11", "S2-DISC-12", "S2-DISC-13", "S2-DISC-14", "S2-DISC-19")
 def test_a_repository_built_like_the_sample_yields_the_sample_answer(repository: Repository) -> None:
     payments(repository)
     plan = branch(repository)
@@ -62,7 +62,7 @@ def test_a_repository_built_like_the_sample_yields_the_sample_answer(repository:
     assert plan.base == repository.git("rev-parse", "main")
 
 
-# proves: S2-DISC-03
+@pytest.mark.proves("S2-DISC-03")
 def test_modes_follow_from_the_base_version_and_the_changed_lines(repository: Repository) -> None:
     before = ruby("class A", "  def same; 1; end", "  def edited", "    1", "  end", "  def named; end", "end")
     after = ruby("class A", "  def same; 1; end", "  def edited", "    2", "  end", "  def renamed; end", "end")
@@ -75,7 +75,7 @@ def test_modes_follow_from_the_base_version_and_the_changed_lines(repository: Re
     }
 
 
-# proves: S2-HARD-12
+@pytest.mark.proves("S2-HARD-12")
 def test_a_deletion_inside_a_method_makes_it_modified_and_its_neighbours_not(repository: Repository) -> None:
     body = ["  def a", "    1", "  end", "  def b", "    2", "    3", "  end", "  def c", "    4", "  end"]
     before = ruby("class A", *body, "end")
@@ -83,7 +83,7 @@ def test_a_deletion_inside_a_method_makes_it_modified_and_its_neighbours_not(rep
     assert [item["method_mode"] for item in items(plan).values()] == ["unchanged", "modified", "unchanged"]
 
 
-# proves: S2-HARD-12
+@pytest.mark.proves("S2-HARD-12")
 def test_equal_method_names_in_two_classes_are_told_apart(repository: Repository) -> None:
     before = ruby("class A", "  def call; 1; end", "end", "class B", "  def other; end", "end")
     after = ruby("class A", "  def call; 1; end", "end", "class B", "  def call; 2; end", "  def other; end", "end")
@@ -95,7 +95,7 @@ def test_equal_method_names_in_two_classes_are_told_apart(repository: Repository
     }
 
 
-# proves: S2-DISC-04
+@pytest.mark.proves("S2-DISC-04")
 def test_items_are_public_methods_by_the_rules_of_ruby_with_their_full_namespace(repository: Repository) -> None:
     source = ruby(
         "module Billing",
@@ -129,14 +129,14 @@ def test_items_are_public_methods_by_the_rules_of_ruby_with_their_full_namespace
     assert {item["class_name"] for item in items(plan).values()} == {"Billing::Payment"}
 
 
-# proves: S2-DISC-05
+@pytest.mark.proves("S2-DISC-05")
 def test_complexity_counts_code_and_all_definitions_of_the_file(repository: Repository) -> None:
     source = ruby("# note", "class A", "", "  def a; end", "  private", "  def b; end", "end", "def c; end")
     plan = added(repository, a=source)
     assert plan.answer["files"][0]["complexity"] == {"zone": "green", "loc": 6, "methods": 3}
 
 
-# proves: S2-DISC-06
+@pytest.mark.proves("S2-DISC-06")
 def test_a_red_file_of_new_code_stops_discovery_with_advice(repository: Repository) -> None:
     plan = added(repository, big="class Big\n" + method("x", 301) + "end\n", small="class A\n  def a; end\nend\n")
     assert list(plan.answer) == ["status", "reason", "message"]
@@ -146,7 +146,7 @@ def test_a_red_file_of_new_code_stops_discovery_with_advice(repository: Reposito
         assert word in plan.answer["message"]
 
 
-# proves: S2-DISC-06
+@pytest.mark.proves("S2-DISC-06")
 def test_a_red_or_yellow_file_with_older_methods_gives_a_warning_and_goes_on(repository: Repository) -> None:
     red = "class Big\n" + "".join(method(f"m{number}", 3) for number in range(13)) + "end\n"
     yellow = "class Middle\n" + method("x", 160) + "end\n"
@@ -158,7 +158,7 @@ def test_a_red_or_yellow_file_with_older_methods_gives_a_warning_and_goes_on(rep
     assert any("app/middle.rb is in the yellow zone" in warning for warning in plan.warnings)
 
 
-# proves: S2-DISC-07
+@pytest.mark.proves("S2-DISC-07")
 def test_dependencies_are_the_changed_classes_that_a_method_calls(repository: Repository) -> None:
     user = ruby(
         "class User",
@@ -182,7 +182,7 @@ def test_dependencies_are_the_changed_classes_that_a_method_calls(repository: Re
     assert {"from": "User#a", "to": "Payment"} in plan.answer["dependency_graph"]["edges"]
 
 
-# proves: S2-DISC-07
+@pytest.mark.proves("S2-DISC-07")
 def test_a_constant_means_the_class_of_the_innermost_namespace(repository: Repository) -> None:
     inner = (
         "module Shop\n  class Payment\n    def x; end\n  end\n  class Cart\n    def pay; Payment.new; end\n  end\nend\n"
@@ -191,7 +191,7 @@ def test_a_constant_means_the_class_of_the_innermost_namespace(repository: Repos
     assert items(plan)["Shop::Cart#pay"]["cross_class_deps"] == [{"class": "Shop::Payment"}]
 
 
-# proves: S2-DISC-08
+@pytest.mark.proves("S2-DISC-08")
 def test_private_methods_are_absorbed_through_chains_by_each_caller(repository: Repository) -> None:
     source = ruby(
         "class Order",
@@ -216,7 +216,7 @@ def test_private_methods_are_absorbed_through_chains_by_each_caller(repository: 
     assert not any("first_step" in name for name in found)
 
 
-# proves: S2-DISC-08
+@pytest.mark.proves("S2-DISC-08")
 def test_private_class_methods_are_absorbed_by_class_methods_only(repository: Repository) -> None:
     source = ruby(
         "class A",
@@ -231,7 +231,7 @@ def test_private_class_methods_are_absorbed_by_class_methods_only(repository: Re
     assert found["A#run"]["absorbed_private_methods"] == []
 
 
-# proves: S2-DISC-09
+@pytest.mark.proves("S2-DISC-09")
 def test_a_method_waits_for_all_methods_of_the_classes_it_uses(repository: Repository) -> None:
     plan = added(
         repository,
@@ -245,7 +245,7 @@ def test_a_method_waits_for_all_methods_of_the_classes_it_uses(repository: Repos
     ]
 
 
-# proves: S2-DISC-10
+@pytest.mark.proves("S2-DISC-10")
 def test_a_cycle_is_cut_with_a_warning_that_names_it(repository: Repository) -> None:
     plan = added(
         repository,
@@ -256,7 +256,7 @@ def test_a_cycle_is_cut_with_a_warning_that_names_it(repository: Repository) -> 
     assert "Dependency cycle A → B → A: cut at A#x, taken before B." in plan.warnings
 
 
-# proves: S2-DISC-11
+@pytest.mark.proves("S2-DISC-11")
 def test_a_last_wave_with_controller_methods_holds_the_entry_points(repository: Repository) -> None:
     plan = added(
         repository,
@@ -267,7 +267,7 @@ def test_a_last_wave_with_controller_methods_holds_the_entry_points(repository: 
     assert [wave["wave"] for wave in plan.answer["method_waves"]] == [0, 1]
 
 
-# proves: S2-DISC-12 S2-DISC-16
+@pytest.mark.proves("S2-DISC-12", "S2-DISC-16")
 def test_unchanged_methods_are_offered_and_changed_ones_proposed(repository: Repository) -> None:
     before = ruby("class A", "  def a; 1; end", "  def b; 1; end", "end")
     plan = changed(repository, {"app/a.rb": before}, {"app/a.rb": before.replace("b; 1", "b; 2")})
@@ -279,7 +279,7 @@ def test_unchanged_methods_are_offered_and_changed_ones_proposed(repository: Rep
     assert {name: item["method_mode"] for name, item in items(alone).items()} == {"A#a": "unchanged", "A#b": "modified"}
 
 
-# proves: S2-DISC-13 S2-DISC-14
+@pytest.mark.proves("S2-DISC-13", "S2-DISC-14")
 def test_every_number_agrees_with_the_lists(repository: Repository) -> None:
     plan = added(
         repository,
@@ -309,7 +309,7 @@ def test_every_number_agrees_with_the_lists(repository: Repository) -> None:
     }
 
 
-# proves: S2-ERR-02
+@pytest.mark.proves("S2-ERR-02")
 def test_a_file_without_public_methods_is_an_error_alone_and_skipped_among_others(repository: Repository) -> None:
     repository.write("app/empty.rb", "class Empty\n  private\n  def x; end\nend\n")
     repository.commit()
@@ -327,7 +327,7 @@ def test_a_file_without_public_methods_is_an_error_alone_and_skipped_among_other
     assert "app/empty.rb: No testable methods found." in plan.warnings
 
 
-# proves: S2-DISC-18
+@pytest.mark.proves("S2-DISC-18")
 def test_a_branch_without_testable_files_is_an_error_with_a_suggestion(repository: Repository) -> None:
     with pytest.raises(MootError) as caught:
         changed(repository, {}, {"README.md": "x", "app/a_spec.rb": "x"})

@@ -37,13 +37,13 @@ def said(given: dict[str, Any], severity: str = "error") -> dict[str, str]:
     return {one.path: one.text for one in check_document(given) if one.severity == severity}
 
 
-# proves: S2-AN-18, S2-AN-09, S2-AN-05
+@pytest.mark.proves("S2-AN-18", "S2-AN-09", "S2-AN-05")
 def test_the_printed_analysis_holds_together_but_for_one_count() -> None:
     assert errors_of(document()) == []
     assert said(document(), "warning") == {"behaviors[7].used_by": "expected 0, found 1"}
 
 
-# proves: S2-SCH-05
+@pytest.mark.proves("S2-SCH-05")
 def test_the_printed_document_loads_and_its_inconsistencies_are_reported() -> None:
     given = sample("document")
     assert errors_of(given) == []
@@ -55,7 +55,7 @@ def test_the_printed_document_loads_and_its_inconsistencies_are_reported() -> No
     assert "automation.factory_agent_completed" in found
 
 
-# proves: S2-HARD-11, S2-AN-04, S2-AN-08, S2-AN-09
+@pytest.mark.proves("S2-HARD-11", "S2-AN-04", "S2-AN-08", "S2-AN-09")
 @pytest.mark.parametrize(
     ("break_it", "path", "text"),
     [
@@ -115,7 +115,7 @@ def second(given: dict[str, Any]) -> dict[str, Any]:
     return given["methods"][0]["characteristics"][1]
 
 
-# proves: S2-AN-08
+@pytest.mark.proves("S2-AN-08")
 @pytest.mark.parametrize("wrong", ["true", 1, "pending"])
 def test_when_parent_compares_by_type(wrong: object) -> None:
     given = document()
@@ -127,13 +127,13 @@ def test_when_parent_compares_by_type(wrong: object) -> None:
     assert "methods[1].characteristics[1].when_parent" in said(given)
 
 
-# proves: S2-AN-17
+@pytest.mark.proves("S2-AN-17")
 @pytest.mark.parametrize("key", ["test_level", "target"])
 def test_remnants_of_the_older_format_are_reported(key: str) -> None:
     assert "remnant of the older format" in said({**document(), key: "unit"}, "warning")[key]
 
 
-# proves: S2-SCH-02
+@pytest.mark.proves("S2-SCH-02")
 @pytest.mark.parametrize("key", ["cross_class_deps", "absorbed_private_methods", "wave"])
 def test_a_selection_holds_no_debug_only_keys(key: str) -> None:
     given = document()
@@ -141,7 +141,7 @@ def test_a_selection_holds_no_debug_only_keys(key: str) -> None:
     assert f"methods_to_analyze[0].{key}" in said(given)
 
 
-# proves: S2-SCH-02
+@pytest.mark.proves("S2-SCH-02")
 @pytest.mark.parametrize("key", ["name", "method_mode", "line_range", "selected"])
 def test_a_selection_holds_all_its_keys(key: str) -> None:
     given = document()
@@ -149,7 +149,7 @@ def test_a_selection_holds_all_its_keys(key: str) -> None:
     assert f"methods_to_analyze[1].{key}" in said(given)
 
 
-# proves: S2-SCH-04, S2-SKIP-01
+@pytest.mark.proves("S2-SCH-04", "S2-SKIP-01")
 def test_automation_holds_markers_versions_skips_and_named_entries() -> None:
     marks: dict[str, Any] = {f"{agent.replace('-', '_')}_completed": True for agent in AGENTS}
     marks |= {"factory_agent_version": "1.0", "factory_agent_skipped": True, "factory_agent_skip_reason": "no model"}
@@ -166,14 +166,14 @@ def test_automation_holds_markers_versions_skips_and_named_entries() -> None:
     assert "automation.factory_agent_skip_reason" in said({**document(), "automation": bare})
 
 
-# proves: S2-SCH-01, S2-ENR-01
+@pytest.mark.proves("S2-SCH-01", "S2-ENR-01")
 def test_the_schema_lists_the_keys_grouped_by_writer() -> None:
     written = [key for row in ROWS for key in row.writes if "[]" not in key and "." not in key]
     assert [key for key in document_schema()["properties"] if key != "automation"] == written
     assert list(document_schema()["properties"])[-1] == "automation"
 
 
-# proves: S2-ENR-02
+@pytest.mark.proves("S2-ENR-02")
 def test_the_prompt_part_is_exactly_the_row_of_the_agent() -> None:
     given = document() | {"structure": {"describe": "A", "methods": []}, "automation": {}, "mine": 1}
     given["methods_to_analyze"][1]["selected"] = False
@@ -189,7 +189,7 @@ def test_the_prompt_part_is_exactly_the_row_of_the_agent() -> None:
     assert readable("test-reviewer", given) == given
 
 
-# proves: S2-DISC-05
+@pytest.mark.proves("S2-DISC-05")
 @pytest.mark.parametrize(
     ("loc", "methods", "zone"),
     [(149, 6, "green"), (150, 6, "yellow"), (149, 7, "yellow"), (300, 12, "yellow"), (301, 1, "red"), (1, 13, "red")],

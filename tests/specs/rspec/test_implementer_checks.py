@@ -35,14 +35,14 @@ def problems(given: dict[str, Any], data: bytes) -> list[str]:
     return [f"{one.line}: {one.text}" for one in spec_is_implemented(given, PATH, data)]
 
 
-# proves: S2-IMPL-03
+@pytest.mark.proves("S2-IMPL-03")
 def test_a_filled_spec_is_complete() -> None:
     given, data = planned()
     assert problems(given, implemented(data)) == []
     assert count_examples(given, data) == 8
 
 
-# proves: S2-IMPL-03, S2-IMPL-01, S2-HARD-15, S2-HARD-05
+@pytest.mark.proves("S2-IMPL-03", "S2-IMPL-01", "S2-HARD-15", "S2-HARD-05")
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
@@ -68,7 +68,7 @@ def test_unfinished_or_changed_specs_are_refused_with_the_line(old: bytes, new: 
     assert all(not text.startswith("0:") for text in found)
 
 
-# proves: S2-IMPL-03
+@pytest.mark.proves("S2-IMPL-03")
 def test_only_the_blocks_of_the_selected_methods_are_judged() -> None:
     given, data = planned()
     other = b'  describe "#other" do\n    it "is open" do\n      skip "{EXPECTATION}"\n    end\n  end\nend\n'
@@ -77,7 +77,7 @@ def test_only_the_blocks_of_the_selected_methods_are_judged() -> None:
     assert count_examples(given, full) == 8
 
 
-# proves: S2-HARD-15
+@pytest.mark.proves("S2-HARD-15")
 def test_no_example_of_any_block_may_be_dropped_emptied_or_made_pending() -> None:
     before = b"""RSpec.describe A do
   describe "#a" do
@@ -102,7 +102,7 @@ end
         assert said in problem.text
 
 
-# proves: S2-IMPL-05, S2-IMPL-02, S2-FACT-01
+@pytest.mark.proves("S2-IMPL-05", "S2-IMPL-02", "S2-FACT-01")
 def test_the_printed_answer_is_accepted_only_when_the_files_hold_just_that() -> None:
     given, data = planned()
     files = sample("test-implementer")["data"]["files_created"]
@@ -123,7 +123,7 @@ def test_the_printed_answer_is_accepted_only_when_the_files_hold_just_that() -> 
     assert (problem.path, "no such file" in problem.text) == (PATH, True)
 
 
-# proves: S2-IMPL-04
+@pytest.mark.proves("S2-IMPL-04")
 @pytest.mark.parametrize(
     "call",
     ["create(:payment)", "create_list(:payment, 2)", "Payment.create!(amount: 1)", "FactoryBot.create(:payment)"],
@@ -143,7 +143,7 @@ def test_records_are_not_stored_where_the_database_is_stubbed_or_unused(call: st
         assert f"stores a record, and the database is {database}" in found[0]
 
 
-# proves: S2-IMPL-04
+@pytest.mark.proves("S2-IMPL-04")
 @pytest.mark.parametrize(
     "call", ["build_stubbed(:payment)", "# create(:payment)", '"create(:payment)"', "order.create"]
 )
@@ -153,7 +153,7 @@ def test_other_calls_and_mere_words_are_no_breach(call: str) -> None:
     assert problems(given, full) == []
 
 
-# proves: S2-IMPL-04
+@pytest.mark.proves("S2-IMPL-04")
 def test_an_external_class_that_is_nowhere_stubbed_gives_a_warning() -> None:
     given, data = planned()
     assert unstubbed(given, implemented(data)) == []

@@ -56,7 +56,7 @@ def short(config: dict[str, Any]) -> tuple[str, str, str, str]:
     return config["test_level"], isolation["db"], isolation["external_http"], isolation["queue"]
 
 
-# proves: S2-ISO-01
+@pytest.mark.proves("S2-ISO-01")
 def test_selected_methods_get_a_full_configuration_and_others_stay_untouched() -> None:
     given = document()
     given["methods_to_analyze"][1]["selected"] = False
@@ -67,7 +67,7 @@ def test_selected_methods_get_a_full_configuration_and_others_stay_untouched() -
     assert made[1] == given["methods"][1]
 
 
-# proves: S2-ISO-02
+@pytest.mark.proves("S2-ISO-02")
 @pytest.mark.parametrize(
     ("names", "gems", "configured", "expected"),
     [
@@ -87,20 +87,20 @@ def test_the_project_type_is_found_in_this_order(
     assert project_type(names, gems, configured) == expected
 
 
-# proves: S2-ISO-02
+@pytest.mark.proves("S2-ISO-02")
 def test_gems_come_from_the_gemfile_and_its_lock() -> None:
     gemfile = "source 'x'\ngem 'rails', '~> 7'\n# gem 'sinatra'\n  gem(\"roda\")\n"
     lock = "GEM\n  specs:\n    rake (13.0)\n    rspec-core (3.12.0)\n      rspec-support (~> 3.12)\n"
     assert gems_of(gemfile, lock) == {"rails", "roda", "rake", "rspec-core"}
 
 
-# proves: S2-ISO-03
+@pytest.mark.proves("S2-ISO-03")
 @pytest.mark.parametrize("client", sorted(HTTP_CLIENTS))
 def test_each_http_client_is_a_signal(client: str) -> None:
     assert short(one(client=client)) == ("unit", "none", "stubbed", "none")
 
 
-# proves: S2-ISO-03
+@pytest.mark.proves("S2-ISO-03")
 @pytest.mark.parametrize(
     ("effect", "expected"),
     [
@@ -115,12 +115,12 @@ def test_each_side_effect_is_a_signal(effect: str, expected: tuple[str, ...]) ->
     assert short(one(effect)) == expected
 
 
-# proves: S2-ISO-03
+@pytest.mark.proves("S2-ISO-03")
 def test_another_class_that_is_no_http_client_is_no_signal() -> None:
     assert short(one(client="PaymentGateway")) == ("unit", "none", "none", "none")
 
 
-# proves: S2-ISO-04
+@pytest.mark.proves("S2-ISO-04")
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
@@ -146,7 +146,7 @@ def test_level_and_isolation_follow_the_rules(given: dict[str, Any], expected: t
     assert short(one(**given)) == expected
 
 
-# proves: S2-ISO-05
+@pytest.mark.proves("S2-ISO-05")
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
@@ -167,7 +167,7 @@ def test_confidence_falls_with_doubts(given: dict[str, Any], expected: str) -> N
     assert one(**given)["confidence"] == expected
 
 
-# proves: S2-ISO-06
+@pytest.mark.proves("S2-ISO-06")
 @pytest.mark.parametrize(
     ("level", "expected"),
     [("unit", "stubbed"), ("integration", "real"), ("request", "real")],
@@ -178,19 +178,19 @@ def test_an_answer_settles_low_confidence_and_is_in_the_trace(level: str, expect
     assert f"answer: {level}, chosen by Ada" in config["decision_trace"]
 
 
-# proves: S2-ISO-06
+@pytest.mark.proves("S2-ISO-06")
 def test_an_answer_leaves_clear_methods_alone() -> None:
     assert one(model=True, answer="request") == one(model=True)
 
 
-# proves: S2-ISO-06
+@pytest.mark.proves("S2-ISO-06")
 def test_all_unclear_methods_of_a_file_are_named_together() -> None:
     given = document() | {"complexity": {"zone": "red", "loc": 400, "methods": 20}}
     assert decide(given, "rails").unclear == ("process", "refund")
     assert decide(given, "rails", "integration").unclear == ()
 
 
-# proves: S2-ISO-07
+@pytest.mark.proves("S2-ISO-07")
 def test_the_trace_names_every_signal_and_rule() -> None:
     trace = "\n".join(one("email", model=True, client="Faraday", lines=30)["decision_trace"])
     for part in ("database, c is set up by a model", "HTTP client Faraday", "email side effect email", "more than 20"):
@@ -199,7 +199,7 @@ def test_the_trace_names_every_signal_and_rule() -> None:
         assert part in trace
 
 
-# proves: S2-ISO-07, S2-ENR-04
+@pytest.mark.proves("S2-ISO-07", "S2-ENR-04")
 def test_a_method_without_a_mode_fails_with_its_name() -> None:
     given = document()
     del given["methods"][1]["method_mode"]

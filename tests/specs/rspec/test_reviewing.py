@@ -24,7 +24,7 @@ def run(folder: Path, source: str) -> Any:
     return result_of(ran.stdout, ran.returncode)
 
 
-# proves: S2-REV-01, S2-REV-04
+@pytest.mark.proves("S2-REV-01", "S2-REV-04")
 @needs_rspec
 @pytest.mark.parametrize(
     ("source", "passed", "examples", "failures"),
@@ -48,14 +48,14 @@ def test_the_result_comes_from_rspec_itself(
         assert "expected: 2" in failure.message
 
 
-# proves: S2-REV-01
+@pytest.mark.proves("S2-REV-01")
 @pytest.mark.parametrize("output", [b"", b"Could not find gem", b'{"version":"3"}', b'{"version": {"summary": 1}'])
 def test_output_without_a_report_is_no_result(output: bytes) -> None:
     with pytest.raises(NoResult):
         result_of(output, 1)
 
 
-# proves: S2-REV-01
+@pytest.mark.proves("S2-REV-01")
 def test_a_report_of_success_with_a_failing_exit_code_has_not_passed() -> None:
     report = {
         "version": "3.12",
@@ -66,7 +66,7 @@ def test_a_report_of_success_with_a_failing_exit_code_has_not_passed() -> None:
     assert not result_of(json.dumps(report).replace('{"version": ', '{"version":').encode(), 1).passed
 
 
-# proves: S2-REV-01
+@pytest.mark.proves("S2-REV-01")
 @pytest.mark.parametrize(
     ("configured", "lock", "expected"),
     [
@@ -79,7 +79,7 @@ def test_the_command_is_that_of_the_project(configured: list[str], lock: str, ex
     assert command(configured, lock) == expected
 
 
-# proves: S2-REV-03, S2-REV-05, S2-REV-02, S2-REV-06
+@pytest.mark.proves("S2-REV-03", "S2-REV-05", "S2-REV-02", "S2-REV-06")
 def test_a_terminal_value_without_a_context_breaks_rule_5() -> None:
     given, data = planned()
     full = implemented(data)

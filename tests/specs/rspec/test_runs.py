@@ -24,8 +24,28 @@ BOOK, CUSTOMER, CHECKOUT, RESTOCKING = (
 )
 
 
-# proves: S2-FLOW-01, S2-FLOW-03, S2-SEQ-01, S2-MARK-01, S2-SKIP-02, S2-HARD-03, S2-ART-01, S2-META-01, S2-MECH-03
-# proves: S2-FLOW-05, S2-MECH-01, S2-SKIP-01, S2-ENG-02, S2-FLOW-06, S2-CACHE-01, S2-CACHE-02, S2-HARD-04, S2-MECH-04
+@pytest.mark.proves(
+    "S2-FLOW-01",
+    "S2-FLOW-03",
+    "S2-SEQ-01",
+    "S2-MARK-01",
+    "S2-SKIP-02",
+    "S2-HARD-03",
+    "S2-ART-01",
+    "S2-META-01",
+    "S2-MECH-03",
+)
+@pytest.mark.proves(
+    "S2-FLOW-05",
+    "S2-MECH-01",
+    "S2-SKIP-01",
+    "S2-ENG-02",
+    "S2-FLOW-06",
+    "S2-CACHE-01",
+    "S2-CACHE-02",
+    "S2-HARD-04",
+    "S2-MECH-04",
+)
 def test_a_branch_is_covered_wave_by_wave_and_then_everything_is_reused(shop: Shop) -> None:
     shop.stock()
     shop.open()
@@ -93,8 +113,18 @@ LIES = {
 }
 
 
-# proves: S2-HARD-05, S2-HARD-15, S2-IMPL-03, S2-ART-02, S2-ENR-01, S2-RESP-02, S2-RESP-03, S2-FAIL-01, S2-ERR-01
-# proves: S2-MARK-02
+@pytest.mark.proves(
+    "S2-HARD-05",
+    "S2-HARD-15",
+    "S2-IMPL-03",
+    "S2-ART-02",
+    "S2-ENR-01",
+    "S2-RESP-02",
+    "S2-RESP-03",
+    "S2-FAIL-01",
+    "S2-ERR-01",
+)
+@pytest.mark.proves("S2-MARK-02")
 @pytest.mark.parametrize("lie", LIES)
 def test_a_lying_agent_fails_its_stage(shop: Shop, lie: str) -> None:
     shop.stock("models/customer", "services/checkout")
@@ -112,7 +142,7 @@ def test_a_lying_agent_fails_its_stage(shop: Shop, lie: str) -> None:
     assert len(shop.asked()) == 1, "nothing is tried again"
 
 
-# proves: S2-REC-01, S2-MECH-04, S2-ERR-01
+@pytest.mark.proves("S2-REC-01", "S2-MECH-04", "S2-ERR-01")
 def test_after_a_correction_the_run_goes_on_from_the_failed_stage(shop: Shop) -> None:
     shop.stock("models/book", "models/customer")
     shop.open("drops")
@@ -127,7 +157,7 @@ def test_after_a_correction_the_run_goes_on_from_the_failed_stage(shop: Shop) ->
     assert not shop.document(BOOK)["automation"].get("errors")
 
 
-# proves: S2-HARD-10
+@pytest.mark.proves("S2-HARD-10")
 def test_an_agent_that_hangs_is_ended_at_its_time_limit(shop: Shop) -> None:
     shop.stock("models/book")
     shop.open("hangs", timeout="2s")
@@ -135,14 +165,14 @@ def test_an_agent_that_hangs_is_ended_at_its_time_limit(shop: Shop) -> None:
         shop.cover()
 
 
-# proves: S2-RESP-03
+@pytest.mark.proves("S2-RESP-03")
 def test_an_earlier_quoted_answer_is_ignored(shop: Shop) -> None:
     shop.stock("models/book")
     shop.open("quotes")
     assert shop.cover().files[0].tests_passed
 
 
-# proves: S2-FLOW-04, S2-REV-04, S2-FLOW-03, S2-HARD-14
+@pytest.mark.proves("S2-FLOW-04", "S2-REV-04", "S2-FLOW-03", "S2-HARD-14")
 def test_failed_tests_stop_at_the_gate_until_a_person_decides(shop: Shop) -> None:
     shop.stock()
     shop.open("fails")
@@ -162,7 +192,7 @@ def test_failed_tests_stop_at_the_gate_until_a_person_decides(shop: Shop) -> Non
     assert [(one.wave, one.tests_passed) for one in report.files][-1] == (1, True)
 
 
-# proves: S2-HARD-06, S2-ARCH-07, S2-HARD-14
+@pytest.mark.proves("S2-HARD-06", "S2-ARCH-07", "S2-HARD-14")
 def test_a_block_that_a_person_changed_is_kept_until_the_person_decides(shop: Shop) -> None:
     shop.stock("models/book")
     mine = 'RSpec.describe Book do\n  describe "#sell" do\n    it("is mine") { expect(1).to eq(1) }\n  end\nend\n'
@@ -176,7 +206,7 @@ def test_a_block_that_a_person_changed_is_kept_until_the_person_decides(shop: Sh
     assert "is mine" not in shop.file("spec/models/book_spec.rb")
 
 
-# proves: S2-ISO-06, S2-HARD-14
+@pytest.mark.proves("S2-ISO-06", "S2-HARD-14")
 def test_an_unclear_level_asks_one_question_per_file_and_the_answer_is_in_the_trace(shop: Shop) -> None:
     shop.write("app/jobs/mail_job.rb", "class MailJob\n  def perform\n    1\n  end\n\n  def again\n    2\n  end\nend\n")
     shop.open()
@@ -192,7 +222,7 @@ def test_an_unclear_level_asks_one_question_per_file_and_the_answer_is_in_the_tr
         assert any("answer: integration, chosen by " in line for line in method["test_config"]["decision_trace"])
 
 
-# proves: S2-ENR-05, S2-META-04
+@pytest.mark.proves("S2-ENR-05", "S2-META-04")
 def test_a_behaviour_that_a_person_switches_off_has_no_example(shop: Shop) -> None:
     shop.stock("models/book")
     shop.open("silent")
@@ -205,7 +235,7 @@ def test_a_behaviour_that_a_person_switches_off_has_no_example(shop: Shop) -> No
     assert 'it "takes copies from the stock"' in shop.file("spec/models/book_spec.rb")
 
 
-# proves: S2-ENG-02
+@pytest.mark.proves("S2-ENG-02")
 def test_without_a_command_the_run_stops_before_the_stage_and_names_the_setting(shop: Shop) -> None:
     shop.stock("models/customer")
     shop.open()
@@ -216,7 +246,7 @@ def test_without_a_command_the_run_stops_before_the_stage_and_names_the_setting(
     assert is_completed(shop.document(CUSTOMER), "test-architect")
 
 
-# proves: S2-MECH-03, S2-SEQ-02, S2-PRE-01, S2-PRE-02, S2-SKIP-03
+@pytest.mark.proves("S2-MECH-03", "S2-SEQ-02", "S2-PRE-01", "S2-PRE-02", "S2-SKIP-03")
 def test_a_single_stage_needs_only_the_slug_and_its_predecessors(shop: Shop) -> None:
     shop.stock("models/customer")
     shop.open("silent")
@@ -233,7 +263,7 @@ def test_a_single_stage_needs_only_the_slug_and_its_predecessors(shop: Shop) -> 
         shop.rspec("stage", slug=CUSTOMER, name="test-reviewer")
 
 
-# proves: S2-REC-02
+@pytest.mark.proves("S2-REC-02")
 def test_deleting_the_document_starts_it_over(shop: Shop) -> None:
     shop.stock("models/customer")
     shop.open("silent")
@@ -261,7 +291,7 @@ end
 """
 
 
-# proves: S2-MECH-02, S2-HARD-16
+@pytest.mark.proves("S2-MECH-02", "S2-HARD-16")
 def test_twenty_documents_of_one_wave_run_under_a_limit_and_share_one_factory_file(shop: Shop) -> None:
     shop.stock("models/book")
     for number in range(19):

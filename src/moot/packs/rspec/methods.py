@@ -83,3 +83,7 @@ class Rspec(PackMethods):
     def cache(self, source: str) -> CacheState:
         """Whether the results for a source file or a slug are valid."""
         return self._ask("rspec cache", locals())
+
+    def stages(self) -> list[dict[str, Any]]:
+        """The declarations of the seven stages."""
+        return self._ask("rspec stages", locals())

@@ -9,6 +9,7 @@ TABLE = {
     "discover": f"{_HERE}.discover:DISCOVER",
     "resume": f"{_HERE}.resume:RESUME",
     "stage": f"{_HERE}.resume:STAGE",
+    "stages": f"{_HERE}.stages:STAGES",
     "cache": f"{_HERE}.cache:CACHE",
 }
 METHODS = "moot.packs.rspec.methods:Rspec"
