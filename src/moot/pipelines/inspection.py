@@ -54,12 +54,12 @@ def status(call: Call, id: str | None, *, follow: bool) -> Answer:  # noqa: A002
     if id is None:
         runs = newest(call, limit=1)
         if not runs:
-            return Answer(result=None, say=("No runs yet: moot run PACK FILE",))
+            return Answer(result=[] if follow else None, say=("No runs yet: moot run PACK FILE",))
         run = runs[0]
     else:
         run = found(call, id)
     if follow:
-        return Answer(result=None, more=_followed(call, run.id))
+        return Answer(result=[], more=_followed(call, run.id))
     shown = status_of(call, run)
     return Answer(result=shown, say=tuple(lines_of(shown)))
 
