@@ -3,6 +3,7 @@
     make demo                       four agents build one small program together
     make demo SHOW=orchestrator     a team lead and a developer that know only the files of their protocol
     make demo SHOW=gsd              executors of plans that know only the event file of their protocol
+    make demo SHOW=rspec            agents that write RSpec tests for a branch of a Ruby project
     .venv/bin/python demo/run.py --help
 
 A show is a module in `demo/shows`:
@@ -41,7 +42,8 @@ def main() -> int:
     show: Any = importlib.import_module(f"shows.{options.show}")
     missing = [program for program in ("git", *show.NEEDS) if shutil.which(program) is None]
     if missing:
-        sys.exit(f"This show needs {' and '.join(missing)}.")
+        advice = f" {show.INSTALL}" if hasattr(show, "INSTALL") else ""
+        sys.exit(f"This show needs {' and '.join(missing)}.{advice}")
     stage = Stage(options.speed, show.SETTINGS)
     os.environ.clear()
     os.environ.update(stage.env)

@@ -22,7 +22,7 @@ def played(folder: Path, name: str) -> list[str]:
     )
     assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
     assert list(folder.iterdir()) == []
-    assert "NOT " not in done.stdout
+    assert not [line for line in done.stdout.splitlines() if line.startswith("NOT ")]
     return done.stdout.splitlines()
 
 
@@ -55,6 +55,28 @@ def test_executors_that_know_only_the_event_file_finish_two_waves(tmp_path: Path
         "ok   every event has its number, in every worktree",
     ):
         assert step in text, text
+
+
+@pytest.mark.skipif(shutil.which("ruby") is None, reason="ruby is not installed")
+@pytest.mark.skipif(shutil.which("rspec") is None, reason="rspec is not installed")
+def test_two_agents_cover_a_ruby_branch_in_two_waves_and_rspec_is_green(tmp_path: Path) -> None:
+    text = "\n".join(played(tmp_path, "rspec"))
+    for step in (
+        "$ moot rspec cover --branch --yes",
+        "  app/services/restocking.rb → spec/services/restocking_spec.rb: tests passed",
+        "10 examples, 0 failures",
+        "ok   RSpec is green, and nothing is pending",
+    ):
+        assert step in text, text
+
+
+def test_a_show_says_what_to_install(tmp_path: Path) -> None:
+    git = tmp_path / "git"
+    git.symlink_to(shutil.which("git") or "")
+    command = [sys.executable, str(DEMO), "--show", "rspec"]
+    done = subprocess.run(command, env={"PATH": str(tmp_path)}, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1
+    assert "This show needs ruby and rspec. On Debian: apt install ruby ruby-rspec" in done.stderr
 
 
 def test_an_unknown_show_is_refused_with_the_known_ones(tmp_path: Path) -> None:

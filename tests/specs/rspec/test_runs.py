@@ -165,6 +165,17 @@ def test_an_agent_that_hangs_is_ended_at_its_time_limit(shop: Shop) -> None:
         shop.cover()
 
 
+def test_a_command_for_rspec_that_comes_with_the_repository_needs_consent(shop: Shop) -> None:
+    shop.stock("models/book")
+    shop.open(settings='[pack.rspec]\nrspec = ["rspec", "--tag", "~slow"]\n')
+    path = shop.root / "moot.toml"
+    path.write_text(path.read_text().replace("~slow", "~sluggish"))
+    with pytest.raises(Refused, match="Nobody allowed the command that runs RSpec"):
+        shop.cover()
+    shop.allow()
+    assert shop.cover().files[0].tests_passed
+
+
 @pytest.mark.proves("S2-RESP-03")
 def test_an_earlier_quoted_answer_is_ignored(shop: Shop) -> None:
     shop.stock("models/book")

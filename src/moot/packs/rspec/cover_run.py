@@ -27,6 +27,7 @@ from moot.packs.rspec.cover_targets import MIRROR, RspecProject, project_of, slu
 from moot.packs.rspec.discovery_documents import documents
 from moot.packs.rspec.isolation import LEVELS
 from moot.packs.rspec.pipeline import RspecPipeline, Surroundings
+from moot.packs.rspec.programs import check_allowed
 from moot.views import queries, states
 
 TYPE_CHECKING = False
@@ -178,6 +179,7 @@ class Cover:
         from moot.pipelines.steps import RunOptions
         from moot.pipelines.waves import run_targets
 
+        self.check_allowed()
         pipeline = RspecPipeline(self.protocol.pack, {one.id: self.surroundings(one) for one in self.targets})
         options = RunOptions(
             resume=self._resumed,
@@ -202,6 +204,13 @@ class Cover:
         if self.steps[-1].outcome != PASSED:
             raise self._failed()
         return said(self.report(), PASSED)
+
+    def check_allowed(self) -> None:
+        """Refuse before anything starts if RSpec's command comes with the repository, and nobody has allowed it."""
+        from moot.api.verbs.effects.allow import consent_of
+
+        timeout = float(self.settings.get("rspec_timeout", 300))
+        check_allowed(self.project.rspec, timeout, consent_of(self.call).allows)
 
     # --- what goes in -------------------------------------------------------------------------------------------------
 

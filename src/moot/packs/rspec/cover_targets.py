@@ -64,6 +64,11 @@ def project_of(call: Call, settings: Mapping[str, Any]) -> RspecProject:
     )
 
 
+def rspec_of(root: str, settings: Mapping[str, Any]) -> list[str]:
+    """The command that runs RSpec in a project."""
+    return command(settings.get("rspec", ()), _text(root, "Gemfile.lock"))
+
+
 def _text(root: str, name: str) -> str:
     """A small file of the project; empty if there is none, or it is not one."""
     path = os.path.join(root, name)

@@ -35,6 +35,7 @@ def run(call: Call, slug: str, stage: str, *, output: bool = False) -> Answer:
     if parent is None:
         raise Unknown("unknown_document", f"No run has a document {slug[:200]!r}.", "Start one: `moot rspec cover`.")
     cover = Cover(call, parent.parameters, CoverOptions(output=output), parent.id)
+    cover.check_allowed()
     target = cover.reached(slug)
     pipeline = RspecPipeline(cover.protocol.pack, {target.id: cover.surroundings(target)})
     steps = []

@@ -1,0 +1,97 @@
+"""Stands where two coding agents would be: factory-agent, and test-implementer. It knows nothing about moot.
+
+It gets its task on standard input, edits the files that the task names, and answers in YAML.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+FACTORIES = {
+    "books": "  factory :book do\n    skip_create\n    title { 'Emma' }\n    price { 10 }\n    stock { 7 }\n  end\n",
+    "customers": "  factory :customer do\n    skip_create\n    name { 'Jane' }\n  end\n",
+}
+# What an expert would write for each example: the setup of its context, and the expectation.
+TESTS = {
+    ("#sell", "sets stock"): (
+        "let(:book) { build(:book, stock: 5) }",
+        "expect { book.sell(2) }.to change(book, :stock).from(5).to(3)",
+    ),
+    ("#sell", "raises argument error"): (
+        "let(:book) { build(:book, stock: 1) }",
+        "expect { book.sell(2) }.to raise_error(ArgumentError)",
+    ),
+    ("#discount", "returns 20"): (
+        'let(:customer) { build(:customer, status: "gold") }',
+        "expect(customer.discount).to eq(20)",
+    ),
+    ("#discount", "returns 0"): (
+        'let(:customer) { build(:customer, status: "new") }',
+        "expect(customer.discount).to eq(0)",
+    ),
+    ("#discount", "raises argument error"): (
+        'let(:customer) { build(:customer, status: "blocked") }',
+        "expect { customer.discount }.to raise_error(ArgumentError)",
+    ),
+    (".reduced", ""): ("let(:amount) { 200 }", "expect(described_class.reduced(amount, 10)).to eq(180)"),
+    ("#total", "returns 0"): (
+        "subject(:checkout) { described_class.new(Customer.new, Book.new(price: 10)) }",
+        "expect(checkout.total(0)).to eq(0)",
+    ),
+    ("#total", ""): (
+        'subject(:checkout) { described_class.new(Customer.new(status: "gold"), Book.new(price: 10)) }',
+        "expect(checkout.total(3)).to eq(24)",
+    ),
+    ("#order", "returns nil"): (
+        "subject(:restocking) { described_class.new(Book.new(stock: stock)) }",
+        "expect(restocking.order).to be_nil",
+    ),
+    ("#order", ""): (
+        "subject(:restocking) { described_class.new(Book.new(stock: stock)) }",
+        "expect(restocking.order.stock).to eq(10)",
+    ),
+}
+
+
+def paths(task: str, role: str) -> list[Path]:
+    return [Path(path) for path in re.findall(rf"^- {role}: `([^`]+)`", task, re.MULTILINE)]
+
+
+def make_factories(task: str) -> str:
+    made = []
+    for path in paths(task, "factories"):
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(
+                f"# frozen_string_literal: true\n\nFactoryBot.define do\n{FACTORIES[path.stem]}end\n", encoding="utf-8"
+            )
+            made.append(f"    - path: {path}\n      traits_added: []")
+    if not made:
+        return "status: skip\nskip_reason: All factories exist"
+    return "status: success\ndata:\n  files_created:\n" + "\n".join(made)
+
+
+def write_tests(task: str) -> str:
+    (spec,) = paths(task, "spec")
+    lines, method = spec.read_text(encoding="utf-8").splitlines(), ""
+    for number, line in enumerate(lines):
+        if match := re.match(r'  describe "(.*)" do', line):
+            method = match[1]
+        if 'skip "{EXPECTATION}"' in line:
+            example = re.findall(r'it "(.*)" do', lines[number - 1])[0]
+            setup, expectation = TESTS.get((method, example)) or TESTS[method, ""]
+            lines[number] = line.replace('skip "{EXPECTATION}"', expectation)
+            above = max(n for n in range(number) if "{SETUP_CODE}" in lines[n])
+            lines[above] = lines[above].replace("# {SETUP_CODE}", setup)
+    spec.write_text("\n".join(lines).replace('"{THRESHOLD_VALUE}"', "5") + "\n", encoding="utf-8")
+    count = sum(line.strip().startswith("it ") for line in lines)
+    return f"status: success\ndata:\n  files_created:\n    - path: {spec}\n      examples_count: {count}"
+
+
+def main() -> None:
+    task = sys.stdin.read()
+    answer = make_factories(task) if task.startswith("You are factory-agent") else write_tests(task)
+    sys.stdout.write(f"I have done it.\n\n```yaml\n{answer}\n```\n")
+
+
+main()
