@@ -17,7 +17,7 @@ from tests.packs.desk.methods import DeskMethods
 from tests.packs.desk.protocol import Desk
 from tests.packs.test_desk import Crew, ask, command
 
-STREAMS = {"desk": ("tallies",), "gsd": ("follow",)}
+STREAMS = {"desk": ("tallies",), "gsd": ("follow",), "rspec-v1": ("metadata_path_for", "metadata_valid")}
 
 
 def done(root: str | Path, *words: str, agent: str | None = None) -> str:

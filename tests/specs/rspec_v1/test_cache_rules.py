@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from moot.packs.rspec_v1.caching import Recorded, SourceState, Target, judge
+from moot.packs.rspec_v1.caching import AnalysisTarget, Recorded, SourceState, judge
 from tests.specs.rspec_v1.documents import PAYMENT, changed, without
 
 FILE = "app/services/payment_service.rb"
 NOW = SourceState(mtime=1699351530, nanoseconds=1699351530_000000001, digest="d1")
-WANTED = Target(FILE, "PaymentService", "process_payment", "instance")
+WANTED = AnalysisTarget(FILE, "PaymentService", "process_payment", "instance")
 RECORDED = Recorded(NOW.nanoseconds, NOW.digest, "1.0")
 
 
@@ -66,9 +66,9 @@ def test_if_all_steps_hold_the_cache_is_valid_also_for_a_document_of_others() ->
         WANTED.replace(file="app/services/payment/service.rb"),
     ],
 )
-def test_the_cache_answers_only_for_the_same_target(wanted: Target) -> None:
+def test_the_cache_answers_only_for_the_same_target(wanted: AnalysisTarget) -> None:
     assert judge(PAYMENT, NOW, wanted, RECORDED, version="1.0").reason == "metadata of another target"
-    assert judge(PAYMENT, NOW, Target(FILE), RECORDED, version="1.0").valid
+    assert judge(PAYMENT, NOW, AnalysisTarget(FILE), RECORDED, version="1.0").valid
 
 
 @pytest.mark.proves("S1-HARD-04")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from moot.packs.rspec_v1 import polishing
-from moot.packs.rspec_v1.polishing import Block, Finding
+from moot.packs.rspec_v1.polishing import Block, LinterFinding
 
 BLOCK = Block(first=4, last=20)
 
@@ -51,8 +51,8 @@ def test_offences_that_are_left_are_told_apart_by_the_block_of_the_method() -> N
     ]
     output = "Notice: something\n" + json.dumps({"files": [{"path": "spec/a_spec.rb", "offenses": offences}]})
     found = polishing.linter_result(output.encode(), 1, BLOCK)
-    assert found.inside == (Finding(line=5, message="Style/A: in the block"),)
-    assert found.outside == (Finding(line=30, message="Style/C: elsewhere"),)
+    assert found.inside == (LinterFinding(line=5, message="Style/A: in the block"),)
+    assert found.outside == (LinterFinding(line=30, message="Style/C: elsewhere"),)
     assert found.inside[0].said("spec/a_spec.rb") == "spec/a_spec.rb:5: Style/A: in the block"
 
 

@@ -20,14 +20,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from moot.packs.rspec_v1.validation import Verdict
+    from moot.packs.rspec_v1.validation import DocumentValidity
     from moot.pipelines.contract import StageInput
 
 REPORT = "report"
 _HELPERS = ("rails_helper", "spec_helper")
 
 
-def verdict_on(given: StageInput) -> Verdict:
+def verdict_on(given: StageInput) -> DocumentValidity:
     """The verdict on the document of a target."""
     root = given.target.root
     return validate(dict(given.document or {}), exists=lambda path: os.path.isfile(os.path.join(root, path)))

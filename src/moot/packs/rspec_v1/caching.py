@@ -30,7 +30,7 @@ OTHER_TARGET = "metadata of another target"
 OTHER_ANALYZER = "another version of the analyzer"
 
 
-class Target(Record):
+class AnalysisTarget(Record):
     """What an analysis is about. Fields that are None are not compared."""
 
     file: str
@@ -68,7 +68,7 @@ class CacheVerdict(Record):
 def judge(
     document: dict[str, Any] | None,
     source: SourceState,
-    wanted: Target,
+    wanted: AnalysisTarget,
     recorded: Recorded | None = None,
     *,
     version: str = "",
@@ -85,7 +85,9 @@ def judge(
     return CacheVerdict(valid=reason is None, reason=reason, step=step, cached_mtime=cached, current_mtime=source.mtime)
 
 
-def _fault(document: dict[str, Any], cached: int | None, source: SourceState, wanted: Target) -> tuple[int, str] | None:
+def _fault(
+    document: dict[str, Any], cached: int | None, source: SourceState, wanted: AnalysisTarget
+) -> tuple[int, str] | None:
     """The first of the protocol's own steps that fails. A document of another target does not count as existing."""
     target = _map(document, "target")
     fields = {

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from moot.packs.rspec_v1.shipped import Rule
     from moot.packs.rspec_v1.verbs.progress import PipelineOutcome
-    from moot.packs.rspec_v1.verbs.queries import CacheState, DocumentVerdict
+    from moot.packs.rspec_v1.verbs.queries import DocumentVerdict, MetadataCache
     from moot.packs.rspec_v1.verbs.reviewing import ReviewResult
     from moot.packs.rspec_v1.verbs.status import CharacteristicNode, RecordedFinding
     from moot.packs.rspec_v1.verbs.versions import SpecVersion
@@ -99,7 +99,7 @@ class RspecV1Methods(PackMethods):
 
     def metadata_valid(self, source: str) -> bool:
         """Whether the metadata document of a source file can be used again."""
-        found: CacheState = self._ask("rspec-v1 cache", {"path": source})
+        found: MetadataCache = self._ask("rspec-v1 cache", {"path": source})
         return found.valid
 
     def path(self, path: str) -> str:
@@ -108,11 +108,11 @@ class RspecV1Methods(PackMethods):
     def dir(self, path: str) -> str:
         return self._ask("rspec-v1 dir", locals())
 
-    def validate(self, path: str) -> DocumentVerdict | CacheState:
+    def validate(self, path: str) -> DocumentVerdict | MetadataCache:
         """Check a metadata file; or, for a source file, whether its cached document is valid."""
         return self._ask("rspec-v1 validate", locals())
 
-    def cache(self, path: str, *, detail: bool = False) -> CacheState:
+    def cache(self, path: str, *, detail: bool = False) -> MetadataCache:
         return self._ask("rspec-v1 cache", locals())
 
     def stages(self) -> list[dict[str, Any]]:

@@ -39,7 +39,7 @@ class Block(Record):
         return self.first <= line <= self.last
 
 
-class Finding(Record):
+class LinterFinding(Record):
     """A problem of the spec file at a line."""
 
     line: int
@@ -52,8 +52,8 @@ class Finding(Record):
 class LinterResult(Record):
     """What the linter left. `outside`: findings outside the method's block."""
 
-    inside: tuple[Finding, ...] = ()
-    outside: tuple[Finding, ...] = ()
+    inside: tuple[LinterFinding, ...] = ()
+    outside: tuple[LinterFinding, ...] = ()
     trouble: str = ""  # it ran, but its result cannot be used
 
 
@@ -116,7 +116,7 @@ def linter_result(output: bytes, code: int, block: Block) -> LinterResult:
         return LinterResult(trouble=f"exit code {code}, and no JSON result: {tail or 'no output'}")
     offences = [one for file in found["files"] for one in file.get("offenses", []) if not one.get("corrected")]
     findings = [
-        Finding(
+        LinterFinding(
             line=int(one.get("location", {}).get("line", 1)), message=f"{one.get('cop_name')}: {one.get('message')}"
         )
         for one in offences

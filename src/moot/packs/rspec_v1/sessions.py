@@ -9,7 +9,7 @@ from moot.core.json_codec import loads
 from moot.core.run import BEHIND
 from moot.packs.rspec_v1 import analysis, caching
 from moot.packs.rspec_v1.analyzing import Cached, source_state
-from moot.packs.rspec_v1.caching import CacheVerdict, Recorded, Target
+from moot.packs.rspec_v1.caching import AnalysisTarget, CacheVerdict, Recorded
 from moot.packs.rspec_v1.locating import PACK
 from moot.packs.rspec_v1.pipeline import RspecV1Pipeline
 from moot.packs.rspec_v1.validation import is_built_in
@@ -79,9 +79,9 @@ def foreign_document(location: Location) -> dict[str, Any] | None:
     return read_document(location.document_file)
 
 
-def wanted_of(request: Request) -> Target:
+def wanted_of(request: Request) -> AnalysisTarget:
     asked = request.target.parameters
-    return Target(
+    return AnalysisTarget(
         file=request.location.project.source,
         class_name=asked.get("class"),
         method=asked.get("method"),
@@ -90,7 +90,7 @@ def wanted_of(request: Request) -> Target:
 
 
 def verdict_on(
-    location: Location, wanted: Target, document: dict[str, Any] | None, recorded: Recorded | None
+    location: Location, wanted: AnalysisTarget, document: dict[str, Any] | None, recorded: Recorded | None
 ) -> CacheVerdict:
     """Go through the steps of the cache check for the source as it is now."""
     path = location.project.absolute

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _FOLDER = os.path.join(os.path.dirname(__file__), "data")
-READER = "reader"
+_comments: dict[str, str] = {}
 
 
 class Rule(Record):
@@ -31,6 +31,16 @@ def rules() -> tuple[Rule, ...]:
 def contract() -> dict[str, Any]:
     """Exit codes, paths and cache steps, as lists of tables."""
     return _toml("contract.toml")
+
+
+def comment(name: str, **values: str) -> str:
+    """A comment of the skeleton. Values are put in as they are."""
+    if not _comments:
+        _comments.update(_toml("skeleton.toml"))
+    text = _comments[name]
+    for key, value in values.items():
+        text = text.replace(f"{{{key}}}", value)
+    return text
 
 
 def schema() -> dict[str, Any]:

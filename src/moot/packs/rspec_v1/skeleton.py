@@ -10,6 +10,7 @@ from __future__ import annotations
 from moot.core.record import Record
 from moot.packs.rspec_v1.context_tree import tree_of
 from moot.packs.rspec_v1.method_block import header_of
+from moot.packs.rspec_v1.shipped import comment
 from moot.packs.ruby.literals import quoted, symbol
 
 TYPE_CHECKING = False
@@ -78,7 +79,7 @@ def _setup(target: Mapping[str, Any]) -> Iterator[str]:
     called = (
         f".{method}" if method.removesuffix("?").removesuffix("!").isidentifier() else f".public_send({symbol(method)})"
     )
-    yield "# TODO: implementer: give the subject the parameters of the method"
+    yield comment("subject")
     if target.get("method_type") == "class":
         yield f"subject(:result) {{ described_class{called} }}"
     else:
@@ -87,7 +88,7 @@ def _setup(target: Mapping[str, Any]) -> Iterator[str]:
         yield ""
         yield f"let(:{name}) {{ described_class.new }}"
     yield ""
-    yield "# TODO: implementer: setup that all contexts share"
+    yield comment("common")
     yield "# {COMMON_SETUP}"
     yield ""
 
@@ -117,12 +118,10 @@ def _body(nodes: Sequence[StateNode]) -> Iterator[str]:
 def _context(node: StateNode, level: int) -> Iterator[str]:
     word = word_of(node, level)
     if not node.children:
-        yield f"# TODO: architect: choose the first word of the context; suggested: {word}"
+        yield comment("word", word=word)
         word = "{CONTEXT_WORD}"
     yield f"context {string(f'{word} {node.words}')} do"
-    yield from _nest(
-        (f"# TODO: implementer: setup for {_comment(f'{node.name} = {node.state}')}", "# {SETUP_CODE}", "")
-    )
+    yield from _nest((comment("setup", state=_comment(f"{node.name} = {node.state}")), "# {SETUP_CODE}", ""))
     for number, child in enumerate(node.children):
         yield from ([""] if number else [])
         yield from _nest(_context(child, level + 1))
@@ -144,9 +143,9 @@ def word_of(node: StateNode, level: int) -> str:
 
 
 def _example() -> Iterator[str]:
-    yield "# TODO: architect: describe the behaviour"
+    yield comment("behaviour")
     yield "it '{BEHAVIOR_DESCRIPTION}' do"
-    yield "  # TODO: implementer: replace the next line by an expectation"
+    yield f"  {comment('expectation')}"
     yield "  skip '{EXPECTATION}'"
     yield "end"
 

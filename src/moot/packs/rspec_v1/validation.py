@@ -32,7 +32,7 @@ _OPERATORS = frozenset(
 _SHOWN = 60
 
 
-class Verdict(Record):
+class DocumentValidity(Record):
     """The result of a validation."""
 
     errors: tuple[str, ...] = ()
@@ -47,10 +47,10 @@ class Verdict(Record):
         return {"completed": self.valid, "errors": list(self.errors), "warnings": list(self.warnings)}
 
 
-def validate(document: object, *, exists: Callable[[str], bool] = lambda _: True) -> Verdict:
+def validate(document: object, *, exists: Callable[[str], bool] = lambda _: True) -> DocumentValidity:
     """All defects of a document. `exists`: whether a path of the project does."""
     if not isinstance(document, dict):
-        return Verdict(errors=(f"document: expected a map, got {_kind(document)}",))
+        return DocumentValidity(errors=(f"document: expected a map, got {_kind(document)}",))
     errors = [f"{name}: missing" for name in _REQUIRED if name not in document]
     errors += _analyzer(document, built_in=is_built_in(document))
     errors += _enum(document, "test_level", LEVELS)
@@ -59,7 +59,7 @@ def validate(document: object, *, exists: Callable[[str], bool] = lambda _: True
     errors += _characteristics(entries)
     errors += _factories(document.get("factories_detected", {}))
     errors += _automation(document.get("automation", {}))
-    return Verdict(errors=tuple(errors), warnings=tuple(_warnings(document, entries, exists)))
+    return DocumentValidity(errors=tuple(errors), warnings=tuple(_warnings(document, entries, exists)))
 
 
 def is_built_in(document: Mapping[str, Any]) -> bool:

@@ -33,7 +33,7 @@ class DocumentVerdict(Record):
     metadata_path: str
 
 
-class CacheState(Record):
+class MetadataCache(Record):
     """Whether the document of a source can be used again. `step`: that of the check that failed, from 1 to 5."""
 
     valid: bool
@@ -120,13 +120,13 @@ def _steps() -> tuple[str, ...]:
     return STEPS
 
 
-def cache_state(call: Call, path: str) -> CacheState:
+def cache_state(call: Call, path: str) -> MetadataCache:
     """The state of the cache for a source file. Raises if it does not exist, or is not Ruby."""
     location = locate(call, path, quiet=True)
     if not os.path.isfile(location.project.absolute):
         raise Unknown("no_such_file", f"Source file not found: {path[:200]}", "Check the path.", path=path[:200])
     verdict = _verdict(call, path, location)
-    return CacheState(
+    return MetadataCache(
         valid=verdict.valid,
         metadata_path=location.document_file,
         reason=verdict.reason,
@@ -137,13 +137,13 @@ def cache_state(call: Call, path: str) -> CacheState:
 
 
 def _verdict(call: Call, path: str, location: Location) -> CacheVerdict:
-    from moot.packs.rspec_v1.caching import Target
+    from moot.packs.rspec_v1.caching import AnalysisTarget
     from moot.packs.rspec_v1.requests import has_document, request_at
     from moot.packs.rspec_v1.sessions import cache_verdict, foreign_document, verdict_on
 
     if has_document(call, path):
         return cache_verdict(call, request_at(call, path))
-    return verdict_on(location, Target(file=location.project.source), foreign_document(location), None)
+    return verdict_on(location, AnalysisTarget(file=location.project.source), foreign_document(location), None)
 
 
 # --- data ------------------------------------------------------------------------------------------------------------
