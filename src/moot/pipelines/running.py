@@ -83,7 +83,7 @@ class TargetRun:
         self._preparation = Preparation(call, pipeline, target)
         self._earlier: dict[str, Earlier] = {}
         self._last: StageTry | None = None  # the last attempt of any run before this one
-        self._usual: dict[str, float] = {}  # how long stages take
+        self._usual: dict[str, float] | None = None  # how long stages take, once it is needed
         self._answer: str | None = None  # the blob with the answer of the stage before
 
     # --- the whole run ------------------------------------------------------------------------------------------------
@@ -91,7 +91,6 @@ class TargetRun:
     def steps(self) -> Iterator[PipelineStep]:
         stages = self._chosen()
         yield from self._opened(stages)
-        self._usual = estimates.usual_seconds(self.call, self.pack.name)
         at = stages[0]
         try:
             yield from self._seated()
@@ -252,7 +251,7 @@ class TargetRun:
             prepared, position = self._started(stage, plan, lock)
             attempt = self._record.run().tries[-1]
             yield self._step("ready", stage, text=f"Prerequisites met, starting {stage.said}", checks=prepared.checks)
-            estimate = self._usual.get(stage.name, 0.0)
+            estimate = self._estimate(stage)
             said = " ".join(attempt.command) or "built in"
             yield self._step("started", stage, attempt=attempt.attempt, text=said, estimate=estimate)
             how = Performance(
@@ -268,6 +267,11 @@ class TargetRun:
             self._answer = self._record.end_stage(prepared, attempt, work, last=last)
         yield self._ended(stage, attempt, work)
         return work.error is None
+
+    def _estimate(self, stage: Stage) -> float:
+        if self._usual is None:
+            self._usual = estimates.usual_seconds(self.call, self.pack.name)
+        return self._usual.get(stage.name, 0.0)
 
     def _started(self, stage: Stage, plan: Reuse, lock: CommandLock) -> tuple[Prepared, int]:
         """Check the prerequisites and start the stage. Returns the position of the commit."""
