@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
+import sys
 import time
 from typing import TYPE_CHECKING
 
@@ -15,8 +17,9 @@ from moot import Workspace
 if TYPE_CHECKING:
     from workspaces import Stage
 
-COMMAND = ("/bin/sh", "-c", ":")
-STAGES = 5  # of the pipeline with empty commands
+SHELL = ("/bin/sh", "-c", ":")
+PYTHON = (sys.executable, "-c", "pass")  # `python3` can be a script that looks for an interpreter first
+STAGES = 5  # of each pipeline with empty commands; a run also has a beginning and an end
 _FILES, _FEW = 200, 3
 _METHODS = 20  # in each of the files
 _REVIEWER = """
@@ -53,15 +56,24 @@ def _write(path: str, text: str) -> None:
 
 
 def _overhead(stage: Stage) -> list[Row]:
-    directory = os.path.join(stage.directory, "staging-overhead")
+    empty, python = (_beside(stage, name, words) for name, words in (("shell", SHELL), ("python", PYTHON)))
+    about = "A stage from its start to its end in the log, beside subprocess.run of its command"
+    return [
+        Row("stage.overhead", empty[0], "times bare", "<= 3", f"{about}, an empty one for the shell: {empty[1]}."),
+        Row("stage.overhead_python", python[0], "times bare", None, f"{about}, an empty Python program: {python[1]}."),
+    ]
+
+
+def _beside(stage: Stage, name: str, words: tuple[str, ...]) -> tuple[float, str]:
+    """How much longer a stage takes than its bare command, and the figures in words."""
+    directory = os.path.join(stage.directory, f"staging-{name}")
     names = [f"step{number}" for number in range(STAGES)]
     tables = "\n".join(
-        f'[[stage]]\nname = "{name}"\nagent = "required"\nanswer = "exit"\nreads = ["source"]' for name in names
+        f'[[stage]]\nname = "{one}"\nagent = "required"\nanswer = "exit"\nreads = ["source"]' for one in names
     )
-    words = ", ".join(f'"{word}"' for word in COMMAND)
-    with _pack(directory, "empty", tables, "\n".join(f"{name} = [{words}]" for name in names)) as ws:
+    with _pack(directory, "empty", tables, "\n".join(f"{one} = {json.dumps(words)}" for one in names)) as ws:
         _write(os.path.join(directory, "a.txt"), "a\n")
-        ws.allow([f"empty.{name}" for name in names], yes=True)
+        ws.allow([f"empty.{one}" for one in names], yes=True)
 
         def engine() -> float:
             start = time.perf_counter()
@@ -72,22 +84,14 @@ def _overhead(stage: Stage) -> list[Row]:
         def bare() -> float:
             start = time.perf_counter()
             for _ in names:
-                subprocess.run(COMMAND, cwd=directory, check=True, capture_output=True, stdin=subprocess.DEVNULL)
+                subprocess.run(words, cwd=directory, check=True, capture_output=True, stdin=subprocess.DEVNULL)
             return (time.perf_counter() - start) / STAGES
 
         engine()
         rounds = interleaved({"engine": engine, "bare": bare}, stage.size.seconds / 3, stage.size.least)
     ratio = rounds.ratio("engine", "bare")
-    return [
-        Row(
-            "stage.overhead",
-            ratio.median,
-            "times bare",
-            "<= 3",
-            f"A stage with an empty command, from its start to its end in the log, beside subprocess.run of the same "
-            f"command: {rounds.median('engine') * 1000:.1f} ms and {rounds.median('bare') * 1000:.1f} ms; {ratio}.",
-        )
-    ]
+    took, beside = (rounds.median(one) * 1000 for one in ("engine", "bare"))
+    return ratio.median, f"{took:.1f} ms and {beside:.1f} ms; {ratio}"
 
 
 def _reuse(stage: Stage) -> list[Row]:
@@ -106,7 +110,8 @@ agent = "required"
 reads = ["source"]
 writes = ["review"]
 """
-    commands = 'lint = ["python3", "-m", "ast", "{source}"]\nreview = ["python3", "reviewer.py"]\n'
+    lint, review = ([sys.executable, *words] for words in (("-m", "py_compile", "{source}"), ("reviewer.py",)))
+    commands = f"lint = {json.dumps(lint)}\nreview = {json.dumps(review)}\n"
     with _pack(directory, "checks", tables, commands, '[pipeline.files]\nreview = "reviews/{stem}.md"') as ws:
         _write(os.path.join(directory, "reviewer.py"), _REVIEWER)
         paths = [f"module{number}.py" for number in range(many)]
