@@ -86,6 +86,24 @@ def implement(prompt: str, behaviour: str) -> None:
     say(answer)
 
 
+def reword(prompt: str, behaviour: str) -> None:
+    (spec,) = paths(prompt, "spec")
+    text = spec.read_text().replace('it "sets stock"', 'it "lowers the stock"')
+    if behaviour == "recodes":
+        text = text.replace("# {SETUP_CODE}", "# done", 1)
+    spec.write_text(text)
+    contexts = [("at least copies", "leaf", "lowers the stock"), ("below copies", "terminal", "raises argument error")]
+    lines = ["status: success", f"spec_file: {spec}", "structure:", "  describe: Book", "  methods:"]
+    lines += ['    - name: "#sell"', "      contexts:"]
+    for name, kind, example in contexts:
+        lines += [
+            f"        - name: when stock is {name}",
+            f"          {kind}: true",
+            f"          examples: [{example}]",
+        ]
+    say("\n".join(lines))
+
+
 def main() -> None:
     prompt, behaviour = sys.stdin.read(), sys.argv[1]
     with open("../agents.log", "a", encoding="utf-8") as file:
@@ -95,6 +113,9 @@ def main() -> None:
     (prompts / f"{len(list(prompts.iterdir()))}.md").write_text(prompt)
     if "You are factory-agent" in prompt:
         make_factories(prompt)
+        return
+    if "You are test-architect" in prompt:
+        reword(prompt, behaviour)
         return
     if behaviour == "hangs":
         time.sleep(600)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -163,6 +164,22 @@ def test_an_agent_that_hangs_is_ended_at_its_time_limit(shop: Shop) -> None:
     shop.open("hangs", timeout="2s")
     with pytest.raises(Refused, match="timed out after 2 s"):
         shop.cover()
+
+
+@pytest.mark.proves("S2-ARCH-09", "S2-ENG-02")
+@pytest.mark.parametrize("behaviour", ["honest", "recodes"])
+def test_a_command_may_reword_the_plan_and_nothing_else(shop: Shop, behaviour: str) -> None:
+    shop.stock("models/book")
+    words = [sys.executable, "agent.py", behaviour]
+    shop.open(settings=f"test-architect = {words!r}\n")
+    if behaviour == "recodes":
+        with pytest.raises(Refused, match="code was changed"):
+            shop.cover()
+        return
+    assert shop.cover().files[0].tests_passed
+    assert 'it "lowers the stock" do' in shop.file("spec/models/book_spec.rb")
+    contexts = shop.document(BOOK)["structure"]["methods"][0]["contexts"]
+    assert contexts[0]["examples"] == ["lowers the stock"]
 
 
 def test_a_command_for_rspec_that_comes_with_the_repository_needs_consent(shop: Shop) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _KEYS = {"/methods": "name", "/behaviors": "id", "/methods_to_analyze": "name"}
 
 
-class CacheState(Record):
+class RspecCache(Record):
     """`reasons`: the conditions that do not hold. `missing`: markers that are not true. The times are in seconds."""
 
     slug: str
@@ -33,7 +33,7 @@ class CacheState(Record):
     missing: tuple[str, ...] = ()
 
 
-def cache_state(call: Call, source: str) -> CacheState:
+def cache_state(call: Call, source: str) -> RspecCache:
     """The state for a source file or a slug."""
     project = project_of(call, call.packs.protocol("rspec").settings or {})
     slug = slug_of(source) if source.endswith(".rb") else source
@@ -41,14 +41,14 @@ def cache_state(call: Call, source: str) -> CacheState:
     if not state.status:
         if source.endswith(".rb") and not os.path.isfile(os.path.join(project.root, source)):
             raise Unknown("no_such_file", f"There is no file {source[:200]}.", "Check the path.", path=source[:200])
-        return CacheState(slug, valid=False, reasons=("there is no document",))
+        return RspecCache(slug, valid=False, reasons=("there is no document",))
     document = unflatten(state.leaves, _KEYS)
     path = os.path.join(project.root, str(document.get("source_file", "")))
     mtime = os.stat(path).st_mtime_ns if os.path.isfile(path) else None
     return judged(slug, document, None if mtime is None else mtime // 1_000_000_000, _changed(call, slug, mtime))
 
 
-def judged(slug: str, document: Mapping[str, Any], mtime: int | None, more: tuple[str, ...] = ()) -> CacheState:
+def judged(slug: str, document: Mapping[str, Any], mtime: int | None, more: tuple[str, ...] = ()) -> RspecCache:
     """The conditions, in the order of the protocol. `mtime`: of the source now; None if it is gone."""
     reasons = []
     known = document.get("source_mtime")
@@ -63,7 +63,7 @@ def judged(slug: str, document: Mapping[str, Any], mtime: int | None, more: tupl
     if errors:
         reasons.append(f"the last review or a stage had errors: {errors[0]}")
     reasons += more
-    return CacheState(slug, not reasons, tuple(reasons), known, mtime, missing)
+    return RspecCache(slug, not reasons, tuple(reasons), known, mtime, missing)
 
 
 def _changed(call: Call, slug: str, mtime: int | None) -> tuple[str, ...]:

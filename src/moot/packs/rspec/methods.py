@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from moot.packs.rspec.caching import CacheState
+    from moot.packs.rspec.caching import RspecCache
     from moot.packs.rspec.cover import CoverStop
     from moot.packs.rspec.cover_report import CoverReport
     from moot.packs.rspec.single_stage import SingleStage
@@ -80,7 +80,7 @@ class Rspec(PackMethods):
         """Run one stage of one document."""
         return self._ask("rspec stage", locals())
 
-    def cache(self, source: str) -> CacheState:
+    def cache(self, source: str) -> RspecCache:
         """Whether the results for a source file or a slug are valid."""
         return self._ask("rspec cache", locals())
 

@@ -214,14 +214,14 @@ def spec_shows_the_structure(_before: StageInput, after: StageInput) -> Iterator
         yield Problem(text, path, line)
 
 
-def only_texts_were_reworded(before: StageInput, after: StageInput) -> Iterator[Problem]:
-    """For the wording pass of a command: `before` is what the built-in part wrote."""
-    old, new = before.file("spec"), after.file("spec")
-    built_in = after.output is None or bool(after.output.files)
-    if built_in or old is None or new is None:
-        return
-    for text, line in architect.wording_problems(old, new, _document(after)["class_name"]):
-        yield Problem(text, after.path("spec"), line)
+def only_texts_were_reworded(_before: StageInput, after: StageInput) -> Iterator[Problem]:
+    """For the wording pass of a command: compared with what the built-in part has written."""
+    path = after.path("spec")
+    planned = after.output.files.get(path) if after.output is not None else None
+    for text, line in architect.wording_problems(
+        planned or b"", after.file("spec") or b"", _document(after)["class_name"]
+    ):
+        yield Problem(text, path, line)
 
 
 def spec_is_implemented(before: StageInput, after: StageInput) -> Iterator[Problem]:
