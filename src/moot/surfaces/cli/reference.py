@@ -57,6 +57,7 @@ ENVIRONMENT = (
         "Set for the commands of handlers: the handler, the key and attempt of the effect, the script's original path.",
     ),
     ("MOOT_RUN", "Set for the commands that `moot run` starts: the id of the run."),
+    ("MOOT_STAGE", "Set for the commands of stages: the name of the stage."),
     (
         "MOOT_GUARD, MOOT_GUARD_REASON",
         "If off, the guard lets a commit or push through, and records it with the reason.",
