@@ -121,8 +121,8 @@ writes = ["review"]
         first, again = (_timed(ws, paths) for _ in range(2))
     about = f"{many} files through 2 stages: {first:.2f} s with all commands, {again:.2f} s with everything reused."
     return [
-        Row("stage.reused", again, "s", "< 2" if many == _FILES else None, about),
-        Row("stage.reused_against_first", first / again, "times faster", ">= 20" if many == _FILES else None, about),
+        Row("stage.reused", again, "s", "< 2", about),
+        Row("stage.reused_against_first", first / again, "times faster", ">= 20", about),
     ]
 
 
