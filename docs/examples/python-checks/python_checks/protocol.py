@@ -24,7 +24,7 @@ def lint(given: StageInput) -> StageOutput:
 
 
 def test(given: StageInput) -> StageOutput:
-    return _checked(given, ["-m", "unittest", "-q", given.path("tests")], "a test fails")
+    return _checked(given, ["-B", "-m", "unittest", "-q", given.path("tests")], "a test fails")
 
 
 def _checked(given: StageInput, words: Sequence[str], problem: str) -> StageOutput:
