@@ -26,7 +26,7 @@ class Stage(Record):
     """One stage of a pipeline. `reads` and `writes` are roles of files; a target has the paths of each role."""
 
     name: str
-    title: str = ""  # how messages call it: `rspec-analyzer`
+    title: str = ""  # how messages call it: `the linter`
     after: str = ""  # the stage that must have passed before: the one above it
     agent: str = "none"  # required, optional (a command may replace the code), refines (it may follow the code) or none
     answer: str = "yaml"  # how the result of a command is read: the last YAML block of its output, or its exit code

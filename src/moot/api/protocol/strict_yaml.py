@@ -126,7 +126,7 @@ def _yaml() -> Any:
         import yaml
     except ImportError:
         raise Unavailable(
-            "yaml_not_installed", "PyYAML, which reads YAML files, is not installed.", "pip install 'moot[rspec]'"
+            "yaml_not_installed", "PyYAML, which reads YAML files, is not installed.", "pip install 'moot[yaml]'"
         ) from None
     return yaml
 
