@@ -13,6 +13,7 @@ from moot.packs.rspec_v1.reviewing import review
 from moot.packs.rspec_v1.shipped import rules
 from moot.packs.rspec_v1.skeleton import skeleton_of
 from moot.packs.rspec_v1.validation import validate
+from moot.packs.ruby.regular_files import read_regular
 from moot.packs.ruby.spec_tree import parse_spec
 from moot.pipelines.contract import Problem, StageError, StageOutput
 
@@ -76,8 +77,7 @@ def helper_of(root: str) -> str | None:
     """The helper that a new spec file requires: one that is there, and that `.rspec` does not require anyway."""
     options = []
     try:
-        with open(os.path.join(root, ".rspec"), encoding="utf-8", errors="replace") as file:
-            options = file.read(1 << 16).split()
+        options = read_regular(os.path.join(root, ".rspec"), 1 << 16)[0].decode("utf-8", "replace").split()
     except OSError:
         pass
     present = [name for name in _HELPERS if os.path.isfile(os.path.join(root, "spec", f"{name}.rb"))]

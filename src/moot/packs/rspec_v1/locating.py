@@ -155,9 +155,9 @@ def _source_name(found: Location) -> str:
 def read_document(path: str) -> dict[str, object] | None:
     """The document in a file; None if there is none, or it cannot be read."""
     from moot.api.protocol import strict_yaml
+    from moot.packs.ruby.regular_files import read_regular
 
     try:
-        with open(path, "rb") as file:
-            return strict_yaml.load_mapping(file.read(strict_yaml.LARGEST + 1))
+        return strict_yaml.load_mapping(read_regular(path, strict_yaml.LARGEST + 1)[0])
     except (OSError, strict_yaml.TornYaml):
         return None

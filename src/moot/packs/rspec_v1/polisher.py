@@ -12,6 +12,7 @@ from moot.packs.rspec_v1 import polishing
 from moot.packs.rspec_v1.criteria import SPEC, target_of
 from moot.packs.rspec_v1.method_block import NoBlock, find_block
 from moot.packs.rspec_v1.polishing import Block
+from moot.packs.ruby.regular_files import read_regular
 from moot.pipelines.contract import Problem, StageError, StageOutput
 from moot.processes import NotStarted
 
@@ -162,7 +163,6 @@ def _names(root: str) -> set[str]:
 
 def _gemfile(root: str) -> str:
     try:
-        with open(os.path.join(root, "Gemfile"), encoding="utf-8", errors="replace") as file:
-            return file.read(_LARGEST_GEMFILE)
+        return read_regular(os.path.join(root, "Gemfile"), _LARGEST_GEMFILE)[0].decode("utf-8", "replace")
     except OSError:
         return ""

@@ -10,6 +10,7 @@ import os
 
 from moot.core.handler import Handler
 from moot.packs.rspec_v1 import polishing
+from moot.packs.ruby.regular_files import read_regular
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,7 +51,8 @@ def _linter(root: str) -> str | None:
     except OSError:
         return None
     gemfile = ""
-    if "Gemfile" in files:
-        with open(os.path.join(root, "Gemfile"), encoding="utf-8", errors="replace") as file:
-            gemfile = file.read(1 << 20)
+    try:
+        gemfile = read_regular(os.path.join(root, "Gemfile"), 1 << 20)[0].decode("utf-8", "replace")
+    except OSError:
+        pass
     return polishing.linter_of(files, gemfile)

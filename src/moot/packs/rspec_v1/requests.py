@@ -6,7 +6,7 @@ import os
 
 from moot.core import flat_json
 from moot.core.deciders.document import key
-from moot.core.errors import MootError, Unknown, Usage
+from moot.core.errors import MootError, Refused, Unknown, Usage
 from moot.core.record import Record
 from moot.packs.rspec_v1 import places
 from moot.packs.rspec_v1.locating import MIRROR, PACK, all_documents, documents_at, locate
@@ -46,14 +46,21 @@ def request_for(call: Call, path: str, method: str, class_name: str | None = Non
 def _found(location: Location, method: str, class_name: str | None) -> dict[str, Any]:
     """Class, method and method type. What cannot be found is left as it was asked for; the analyzer says why."""
     from moot.packs.ruby.declarations import declarations
+    from moot.packs.ruby.regular_files import NotRegular, read_regular
     from moot.packs.ruby.syntax import parse
     from moot.packs.ruby.targets import WantedMethod, find_method
 
     wanted = WantedMethod.read(method)
     try:
-        with open(location.project.absolute, "rb") as file:
-            source = parse(file.read(_LARGEST))
+        source = parse(read_regular(location.project.absolute, _LARGEST)[0])
         one = find_method(source, declarations(source), method, class_name)
+    except NotRegular as error:
+        raise Refused(
+            "source_unreadable",
+            f"{location.project.source} cannot be read: it is not a regular file.",
+            "Give a text file with Ruby code.",
+            file=location.project.source,
+        ) from error
     except (OSError, MootError):
         asked = {"class": class_name or "", "method": wanted.name, "method_type": wanted.kind or ""}
         return {name: value for name, value in asked.items() if value}

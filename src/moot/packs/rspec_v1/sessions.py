@@ -13,6 +13,7 @@ from moot.packs.rspec_v1.caching import AnalysisTarget, CacheVerdict, Recorded
 from moot.packs.rspec_v1.locating import PACK
 from moot.packs.rspec_v1.pipeline import RspecV1Pipeline
 from moot.packs.rspec_v1.validation import is_built_in
+from moot.packs.ruby.regular_files import read_regular
 from moot.views import states
 
 TYPE_CHECKING = False
@@ -93,10 +94,7 @@ def verdict_on(
     location: Location, wanted: AnalysisTarget, document: dict[str, Any] | None, recorded: Recorded | None
 ) -> CacheVerdict:
     """Go through the steps of the cache check for the source as it is now."""
-    path = location.project.absolute
-    with open(path, "rb") as file:
-        nanoseconds = os.fstat(file.fileno()).st_mtime_ns
-        state = source_state(file.read(_LARGEST), nanoseconds)
+    state = source_state(*read_regular(location.project.absolute, _LARGEST))
     torn = document is None and os.path.exists(location.document_file)
     return caching.judge(document, state, wanted, recorded, version=analysis.VERSION, corrupted=torn)
 

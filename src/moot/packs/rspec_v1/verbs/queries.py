@@ -70,10 +70,10 @@ def _validated(whole: str) -> Answer:
     from moot.api.protocol import strict_yaml
     from moot.packs.rspec_v1 import places
     from moot.packs.rspec_v1.validation import validate as judged
+    from moot.packs.ruby.regular_files import read_regular
 
     try:
-        with open(whole, "rb") as file:
-            document = strict_yaml.load(file.read(strict_yaml.LARGEST + 1))
+        document = strict_yaml.load(read_regular(whole, strict_yaml.LARGEST + 1)[0])
     except OSError as error:
         raise Unknown("no_such_file", f"Metadata file not found: {whole}", "Check the path.") from error
     except strict_yaml.TornYaml as error:

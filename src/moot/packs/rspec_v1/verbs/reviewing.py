@@ -39,13 +39,13 @@ def review_alone(call: Call, path: str) -> Answer:
     from moot.packs.rspec_v1.method_block import NoBlock
     from moot.packs.rspec_v1.review_report import render
     from moot.packs.rspec_v1.reviewing import review
+    from moot.packs.ruby.regular_files import read_regular
 
     whole = os.path.realpath(os.path.join(call.cwd, path))
     root = places.find_root(whole) or os.path.dirname(whole)
     name = os.path.relpath(whole, root)
     try:
-        with open(whole, "rb") as file:
-            data = file.read(_LARGEST)
+        data, _ = read_regular(whole, _LARGEST)
     except OSError as error:
         raise Unknown("no_such_file", f"Spec file not found: {path[:200]}", "Check the path.") from error
     try:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from moot.packs.rspec_v1.requests import Request
     from moot.pipelines.steps import RunOptions
 
+_AGAIN = "no earlier result is used"
 _DETERMINISTIC = ("validation", "skeleton")  # run by themselves when a later stage is asked for
 
 
@@ -30,19 +31,23 @@ def run(
     again: bool,
     wait: bool,
 ) -> Answer:
+    from moot.packs.rspec_v1.document_faults import check_method
     from moot.packs.rspec_v1.requests import request_for
     from moot.pipelines.steps import RunOptions
 
     request = request_for(call, path, method, class_, level)
+    check_method(call, request)
     options = RunOptions(resume=resume, again=again, wait=wait, limit=_limit(call))
     return _performed(call, request, [options], existing, "report")
 
 
 def analyzer(call: Call, path: str, method: str, class_: str | None, level: str | None, wait: bool) -> Answer:
+    from moot.packs.rspec_v1.document_faults import check_method
     from moot.packs.rspec_v1.requests import request_for
     from moot.pipelines.steps import RunOptions
 
     request = request_for(call, path, method, class_, level)
+    check_method(call, request)
     options = RunOptions(until="validation", wait=wait, limit=_limit(call))
     return _performed(call, request, [options], None, "document")
 
@@ -51,6 +56,7 @@ def _later(stage: str, wanted: str) -> Callable[..., Answer]:
     """The function of the verb of a later stage. Its target is named by one of its files."""
 
     def does(call: Call, path: str, wait: bool, existing: str | None = None) -> Answer:
+        from moot.packs.rspec_v1.document_faults import check_file
         from moot.packs.rspec_v1.requests import request_at
         from moot.pipelines.steps import RunOptions
 
@@ -59,6 +65,7 @@ def _later(stage: str, wanted: str) -> Callable[..., Answer]:
 
             return review_alone(call, path)
         request = request_at(call, path)
+        check_file(call, request)
         _check_before(call, request, stage)
         limit = _limit(call)
         before = [
@@ -123,6 +130,8 @@ def _performed(
     """Run the stages, with a line for each step on standard error, and the path of the result on standard output."""
     if existing == CANCEL:
         raise Refused("cancelled", "Cancelled: nothing was changed.", "Repeat it with overwrite or append.")
+    from moot.packs.rspec_v1.caching import CORRUPTED
+    from moot.packs.rspec_v1.document_faults import put_aside
     from moot.packs.rspec_v1.sessions import cache_verdict, pipeline_for
     from moot.packs.rspec_v1.verbs.progress import Progress
     from moot.pipelines.running import run_target
@@ -134,8 +143,15 @@ def _performed(
         reason = cache_verdict(call, request).reason
     except OSError:  # the analyzer says that there is no source
         reason = "metadata not found"
+    whole = not any(one.only or one.resume for one in options)
+    if whole and reason == CORRUPTED:
+        put_aside(call, request)
+    if any(one.again for one in options):
+        reason = reason or _AGAIN
     pipeline = pipeline_for(call, request, existing or "")
-    pipeline.fault = reason or "" if not any(one.only or one.resume for one in options) else ""
+    pipeline.fault = reason or "" if whole else ""
+    if reason in (CORRUPTED, _AGAIN):
+        pipeline.cached = None
     progress = Progress(call, request, reason)
     with interruptible():
         for one in options:

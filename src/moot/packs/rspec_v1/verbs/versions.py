@@ -65,13 +65,14 @@ def _data(call: Call, request: Request, digest: str) -> bytes | None:
     """The content with this digest: from the log, or the file as it is now."""
     from hashlib import sha256
 
+    from moot.packs.ruby.regular_files import read_regular
+
     try:
         return call.blob(digest)
     except MootError:
         pass
     try:
-        with open(os.path.join(request.location.project.root, request.location.spec), "rb") as file:
-            data = file.read(_LARGEST)
+        data, _ = read_regular(os.path.join(request.location.project.root, request.location.spec), _LARGEST)
     except OSError:
         return None
     return data if sha256(data).hexdigest() == digest else None

@@ -1,0 +1,117 @@
+"""What a request must not cost: a document, its bytes, a context; and sources that cannot be read."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+
+import pytest
+
+from tests.specs.rspec_v1.shop import METADATA, SOURCE, SPEC, Shop
+
+TORN = "invalid yaml [[["
+RUNS = "Running analysis (cache invalid or missing): "
+
+
+@pytest.mark.parametrize("verb", ["analyzer", "run"])
+@pytest.mark.parametrize("kind", ["pipe", "directory"])
+def test_a_source_that_is_not_a_regular_file_is_refused_at_once(shop: Shop, verb: str, kind: str) -> None:
+    (os.mkfifo if kind == "pipe" else os.mkdir)(shop.root / "app/services/f.rb")
+    said = shop.rspec(verb, "app/services/f.rb", "x")
+    assert (said.code, said.out) == (1, "")
+    assert said.err.startswith("Error: app/services/f.rb cannot be read: it is not a regular file.\nGive ")
+
+
+def test_pipes_in_the_places_of_other_files_are_not_waited_for(shop: Shop) -> None:
+    for path in (".rspec", "Gemfile", "spec/pipe_spec.rb", "tmp/pipe.yml"):
+        os.mkfifo(shop.root / path)
+    shop.rspec("analyzer", SOURCE, "process")
+    assert shop.rspec("skeleton", SOURCE).code in (0, 2)
+    assert shop("allow").code in (0, 1)
+    for words in (("reviewer", "spec/pipe_spec.rb"), ("validate", "tmp/pipe.yml")):
+        said = shop.rspec(*words)
+        assert (said.code, said.out) == (1, ""), words
+        assert said.err.startswith("Error: "), words
+
+
+@pytest.mark.proves("S1-ARCH-05", "S1-SKEL-01")
+def test_a_context_that_was_removed_before_architect_fails_it(staffed: Shop) -> None:
+    staffed.rspec("analyzer", SOURCE, "process")
+    assert staffed.rspec("architect", SOURCE).code in (0, 2)
+    text = staffed.read(SPEC)
+    shorter = re.sub(r"\n +context 'when NOT.*?\n    end\n", "\n", text, flags=re.DOTALL)
+    assert shorter != text
+    staffed.write(SPEC, shorter)
+    for words in (("run", SOURCE, "process"), ("architect", SPEC)):
+        said = staffed.rspec(*words)
+        assert (said.code, said.out) == (1, ""), words
+        assert "the contexts are not those of the characteristics" in said.err
+        assert staffed.document()["automation"]["architect_completed"] is False
+        assert staffed.read(SPEC) == shorter
+    staffed.write(SPEC, text)
+    assert staffed.rspec("architect", SPEC).code in (0, 2)
+
+
+@pytest.mark.proves("S1-CACHE-02", "S1-TEST-02")
+@pytest.mark.parametrize("method", ["process", "refund"])
+def test_a_corrupted_document_leads_to_a_full_analysis_and_its_bytes_are_kept(staffed: Shop, method: str) -> None:
+    staffed.rspec("analyzer", SOURCE, "process")
+    good = staffed.document()
+    staffed.write(METADATA, TORN)
+    refused = staffed.rspec("architect", SOURCE)
+    assert refused.code == 1
+    assert f"{METADATA} cannot be parsed: expected a mapping, got text (line 1, column 1)" in refused.err
+    assert "cached" not in refused.err
+    assert staffed.read(METADATA) == TORN
+
+    said = staffed.rspec("analyzer", SOURCE, method)
+    assert said.code == 2, said.err
+    assert f"{RUNS}metadata corrupted\nanalyzer passed" in said.err
+    assert staffed.document()["target"]["method"] == method
+    if method == "process":
+        assert staffed.document()["characteristics"] == good["characteristics"]
+    (held,) = json.loads(staffed("held", "--json").out)["result"]
+    assert TORN in staffed("held", "show", held["id"]).out
+
+
+@pytest.mark.proves("S1-CACHE-02")
+def test_a_whole_run_also_starts_anew_from_a_corrupted_document(shop: Shop) -> None:
+    shop.agents(architect="no_answer")
+    shop.rspec("analyzer", SOURCE, "process")
+    shop.write(METADATA, TORN)
+    said = shop.run()
+    assert f"{RUNS}metadata corrupted\nanalyzer passed" in said.err
+    assert shop.states()["architect"] == "failed"
+    assert shop.document()["analyzer"]["completed"] is True
+
+
+@pytest.mark.proves("S1-ERR-02")
+def test_an_unknown_method_is_noted_in_the_document_that_is_there(staffed: Shop) -> None:
+    staffed.rspec("analyzer", SOURCE, "process")
+    good = staffed.document()
+    for verb in ("analyzer", "run", "analyzer"):
+        said = staffed.rspec(verb, SOURCE, "nope")
+        assert (said.code, said.out) == (1, "")
+        assert said.err.startswith("Error: The source has no method nope.")
+        found = staffed.document()
+        (error,) = found["automation"].pop("errors")
+        assert error.startswith("analyzer: The source has no method nope.")
+        assert found == {**good, "automation": {k: v for k, v in good["automation"].items() if k != "errors"}}
+    assert any("no method nope" in str(one["data"]) for one in staffed.events("document:"))
+    assert "Using cached metadata" in staffed.rspec("analyzer", SOURCE, "process").err
+
+
+@pytest.mark.proves("S1-ERR-02")
+def test_without_a_document_an_unknown_method_leaves_one_with_the_error_alone(staffed: Shop) -> None:
+    assert staffed.rspec("analyzer", SOURCE, "nope").code == 1
+    assert list(staffed.document()) == ["automation"]
+    assert list(staffed.document()["automation"]) == ["errors"]
+
+
+def test_again_uses_no_cached_analysis_and_does_not_say_so(shop: Shop) -> None:
+    shop.agents(architect="no_answer")
+    shop.run()
+    said = shop.run("--again")
+    assert "Using cached" not in said.err
+    assert f"{RUNS}no earlier result is used\nanalyzer passed" in said.err
