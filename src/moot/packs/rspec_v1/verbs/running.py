@@ -110,11 +110,16 @@ def _has_no_document(call: Call, path: str) -> bool:
 def _pending(call: Call, request: Request, stage: str) -> list[str]:
     """The stage to run up to first, if only stages without an agent are missing before the wanted one."""
     from moot.packs.rspec_v1.sessions import pipeline_for
+    from moot.pipelines.contract import StageError
     from moot.pipelines.planning import planned
     from moot.pipelines.steps import RunOptions
 
     pipeline = pipeline_for(call, request)
-    found = planned(call, pipeline, request.target, RunOptions(resume=True, until=stage)).stages
+    try:
+        found = planned(call, pipeline, request.target, RunOptions(resume=True, until=stage)).stages
+    except StageError as error:
+        advice = error.suggestion or "Put a regular file of this repository in its place, then run the command again."
+        raise Refused("file_unreadable", error.text, advice) from error
     missing = [one.stage for one in found[:-1] if not one.reused]
     return missing[-1:] if missing and all(name in _DETERMINISTIC for name in missing) else []
 
