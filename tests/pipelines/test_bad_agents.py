@@ -166,3 +166,33 @@ def test_a_document_that_cannot_be_parsed_stops_the_stage_with_its_line(notes):
     notes.run(resume=True)
     assert "notes/a.json cannot be parsed" in notes.error.message
     assert (notes.root / "notes" / "a.json").read_text() == '{"outline": [\n'
+
+
+@pytest.mark.proves("S1-MARK-03")
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        ("open(note, 'w').write('invalid [[[')", "cannot be parsed since the stage ran"),
+        ("os.unlink(note)", "was deleted while the stage ran"),
+        ("import shutil; shutil.rmtree(os.path.dirname(note))", "was deleted while the stage ran"),
+    ],
+)
+def test_an_agent_that_ruins_the_document_fails_although_its_work_is_done(notes, damage, said):
+    notes.agent(GOOD + damage)
+    [problem] = failure(notes).problems
+    assert problem.startswith("notes/a.json")
+    assert said in problem
+    assert notes.note()["outline"] == ["One", "Two"]
+    bytes_kept = [e for e in notes.person.log(limit=500) if e.type == "file:quarantined"]
+    assert len(bytes_kept) == ("parsed" in said)
+    notes.agent(GOOD)
+    assert notes.run()[-1] == "ended"
+    assert notes.steps[-1].text == "finished"
+
+
+def test_a_document_that_is_deleted_and_written_again_during_a_stage_fails_it_and_keeps_the_values(notes):
+    sync = "subprocess.run([sys.executable, '-m', 'moot', 'run', 'status'], check=True, stdout=subprocess.DEVNULL)\n"
+    notes.agent(GOOD + "os.unlink(note)\n" + sync + "assert os.path.exists(note)")
+    failed = failure(notes)
+    assert (failed.code, failed.problems) == (0, ("notes/a.json: was deleted while the stage ran",))
+    assert notes.note()["outline"] == ["One", "Two"]

@@ -130,3 +130,41 @@ def test_the_file_before_an_interrupted_stage_can_be_restored_and_what_was_there
     assert (notes.root / "reports/a.md").read_text() == "- One\n- Two\n"
     [event] = [e for e in notes.person.log(limit=1000) if e.type == "run:restored"]
     assert len(event.data["replaced"]) == 1
+
+
+DRIVING = """
+import sys
+from moot import Workspace
+from moot.pipelines import running, verbs, waves
+from moot.pipelines.steps import RunOptions
+
+person = Workspace(".", person=True)
+with person._workspace.call(person._caller) as call:
+    pipeline = verbs.pipeline_of(call, next(one for one in call.packs.packs if one.name == "notes"))
+    targets = pipeline.targets(call, tuple(sys.argv[1:]))
+    many = len(targets) > 1
+    steps = waves.run_targets if many else running.run_target
+    for step in steps(call, pipeline, targets if many else targets[0], RunOptions(limit=2)):
+        pass
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("paths", [["a.txt"], ["a.txt", "b.txt"]])
+def test_a_signal_to_a_pack_that_drives_runs_itself_ends_the_commands_of_all_of_them(notes, number, paths):
+    notes.source("b.txt", "# B\n")
+    notes.agent("open(f'{source}.up', 'w').write(str(os.getpid()) + '.')\ntime.sleep(60)")
+    notes.source(".gitignore", "RAN\nFAULT\n*.up\nnotes/\n")
+    command = [sys.executable, "-c", DRIVING, *paths]
+    process = subprocess.Popen(command, cwd=notes.root, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    up = [notes.root / f"{path}.up" for path in paths]
+    try:
+        until(lambda: all(path.exists() and path.read_text().endswith(".") for path in up))
+        process.send_signal(number)
+        assert process.wait(PATIENCE) == -signal.SIGINT  # how Python ends after an interrupt
+    finally:
+        process.kill()
+        process.wait(PATIENCE)
+    assert not any(_runs(int(path.read_text()[:-1])) for path in up)
+    assert {run.outcome for run in notes.person.runs()} == {"interrupted"}
+    assert notes.drivers() == []

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+
 import pytest
 
 from moot.core.errors import Refused
@@ -180,3 +183,40 @@ def test_a_dry_run_says_what_would_happen_and_starts_nothing(notes):
     first = plan.stages[0]
     assert (first.stage, first.reused, first.reason) == ("outline", False, "a.txt changed")
     assert notes.ran() == 1
+
+
+def test_a_document_whose_folder_was_deleted_is_written_again_by_the_next_run(notes):
+    notes.run()
+    before = notes.note()
+    for again in (False, True):
+        shutil.rmtree(notes.root / "notes")
+        notes.person.runs()  # a command that starts no run leaves the folder alone
+        assert not (notes.root / "notes").exists()
+        notes.run(again=again)
+        assert notes.steps[-1].text == "finished"
+        assert notes.note() == before
+
+
+def test_a_run_does_not_go_on_without_the_file_of_its_document(notes):
+    notes.run()
+    shutil.rmtree(notes.root / "notes")
+    (notes.root / "notes").write_text("in the way")
+    notes.run(again=True)
+    assert notes.steps[-1].text == "failed at outline"
+    assert (notes.root / "notes").read_text() == "in the way"
+
+
+@pytest.mark.parametrize("kind", ["folder", "fifo", "link to a folder"])
+def test_something_else_in_the_place_of_a_file_fails_the_stage_and_is_never_waited_for(notes, kind):
+    place = notes.root / "reports/a.md"
+    place.parent.mkdir()
+    if kind == "fifo":
+        os.mkfifo(place)
+    elif kind == "folder":
+        place.mkdir()
+    else:
+        (notes.root / "folder").mkdir()
+        place.symlink_to(notes.root / "folder")
+    notes.run()
+    [failed] = [step for step in notes.steps if step.what == "failed"]
+    assert (failed.stage, failed.text) == ("outline", "reports/a.md is not a regular file")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from moot.core.errors import Usage
+from moot.core.errors import Refused, Usage
 from tests.pipelines.conftest import GOOD
 
 PATHS = [f"t{number:02}.txt" for number in range(20)]
@@ -96,3 +96,17 @@ def test_following_a_run_that_has_ended_shows_it_once(notes):
     notes.run()
     [shown] = notes.person.run_follow()
     assert (shown.state, [stage.state for stage in shown.stages]) == ("finished", ["completed"] * 4)
+
+
+def test_the_last_run_is_explained_and_restored_by_the_parts_of_a_run_with_waves(notes):
+    notes.source("b.txt", "# B\n")
+    notes.run("a.txt")
+    notes.run("a.txt", "b.txt", again=True)
+    [reason] = notes.person.run_explain("last", stage="draft_report")
+    assert reason.run in {step.run for step in notes.steps if step.title == "b.txt"}
+    drafted = next(step.run for step in notes.steps if step.title == "a.txt")
+    restored = notes.person.run_restore("last", stage="draft_report")
+    assert (restored.run, restored.stage) == (drafted, "draft_report")
+    with pytest.raises(Refused, match="several runs with files to restore") as caught:
+        notes.person.run_restore("last")
+    assert sorted(caught.value.details["runs"]) == sorted({s.run for s in notes.steps if s.title})

@@ -193,7 +193,8 @@ class Absorber:
         absent = "ignored" if policy == "ignore" and (known.signature or known.absent) else ""
         if noted and not absent and (known.signature is not None or known.absent == "folder"):
             if not os.path.isdir(os.path.dirname(seen.file.path)):
-                absent = "folder"  # not a deletion of the file: perhaps the worktree is being removed
+                wanted = seen.file.path in self._context.restoring and os.path.isdir(seen.one.root)
+                absent = "" if wanted else "folder"  # no deletion of the file: perhaps its worktree is being removed
             elif known.signature is not None:
                 self._commit(seen, "moot", seen.form.vanished, known.memo)
         elif known.signature is not None and policy == "restore":

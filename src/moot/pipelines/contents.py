@@ -88,13 +88,16 @@ def _read(place: str, path: str) -> tuple[bytes, int] | None:
         return None
     except OSError as error:
         raise StageError(f"{path} cannot be read: {error.strerror}") from error
-    with open(file, "rb") as opened:
+    try:
         about = os.fstat(file)
         if not S_ISREG(about.st_mode):
             raise StageError(f"{path} is not a regular file")
         if about.st_size > LARGEST:
             raise StageError(f"{path} is larger than {LARGEST >> 20} MiB")
-        return opened.read(LARGEST), about.st_mtime_ns
+        with open(file, "rb", closefd=False) as opened:
+            return opened.read(LARGEST), about.st_mtime_ns
+    finally:
+        os.close(file)
 
 
 def write(root: str, files: Mapping[str, bytes | None], before: Mapping[str, str], folders: Sequence[str] = ()) -> None:

@@ -97,6 +97,18 @@ def found(call: Call, name: str) -> Run:
     return named[0] if named else known_run(run)
 
 
+def _with_stage(call: Call, run: Run, stage: str | None) -> list[Run]:
+    """Of a run with waves, the runs of its targets with an attempt at a stage, newest first; of another one, itself."""
+    from moot.pipelines.running import runs_of
+
+    if run.target:
+        return [run]
+    names = dict.fromkeys(target for wave in run.waves for target in wave)
+    parts = [one for name in names for one in runs_of(call, name) if one.parent == run.id]
+    fitting = [one for one in parts if any(stage in (None, two.stage) for two in one.tries)]
+    return sorted(fitting, key=lambda one: one.at, reverse=True)
+
+
 # --- explain ----------------------------------------------------------------------------------------------------------
 
 
@@ -104,6 +116,8 @@ def explain(call: Call, id: str | None, stage: str | None) -> Answer:  # noqa: A
     from moot.pipelines.running import runs_of
 
     run = found(call, id or "last")
+    fitting = _with_stage(call, run, stage)
+    run = fitting[0] if fitting else run
     history = [one for one in runs_of(call, run.target) if one.at <= run.at] if run.target else [run]
     reasons = [_reason(history, run, one) for one in run.tries[run.since :] if stage in (None, one.stage)]
     if run.outcome == "failed" and run.stopped_at and not any(one.stage == run.stopped_at for one in reasons):
@@ -166,7 +180,7 @@ def restore(call: Call, id: str, stage: str | None, attempt: int | None, *, dry_
     from moot.pipelines.contract import StageError
     from moot.pipelines.driver import is_alive
 
-    run = found(call, id)
+    run = _restorable(call, found(call, id), stage)
     if run.open and is_alive(call.place.state, run.driver):
         raise Refused(
             "target_busy",
@@ -198,6 +212,23 @@ def restore(call: Call, id: str, stage: str | None, attempt: int | None, *, dry_
             run=run.id,
         ) from error
     return Answer(result=result, say=tuple(lines) or ("The files are already as they were before it.",))
+
+
+def _restorable(call: Call, run: Run, stage: str | None) -> Run:
+    """The run itself, or the only one of its parts that has files to restore."""
+    tries = {one.id: one.tries for one in _with_stage(call, run, stage)}
+    kept = [name for name, of in tries.items() if any(one.snapshots and stage in (None, one.stage) for one in of)]
+    if run.target or not kept:
+        return run
+    if len(kept) > 1:
+        raise Refused(
+            "several_runs",
+            f"{run.id} consists of several runs with files to restore: {', '.join(kept)}.",
+            f"Name one of them: `{command_line('run restore', kept[0])}`.",
+            run=run.id,
+            runs=kept,
+        )
+    return found(call, kept[0])
 
 
 def _attempt(run: Run, stage: str | None, attempt: int | None) -> StageTry:

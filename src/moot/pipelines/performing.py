@@ -11,7 +11,7 @@ import time
 
 from moot import processes
 from moot.core.record import Record
-from moot.pipelines import commands, contents, documents, surroundings
+from moot.pipelines import commands, contents, document_care, documents, surroundings
 from moot.pipelines.contract import Problem, ProgramRunner, StageError, StageOutput
 from moot.views import queries
 
@@ -91,6 +91,7 @@ def perform(prepared: Prepared, preparation: Preparation, how: Performance) -> S
     begun = time.monotonic()
     work = StageWork()
     around = surroundings.look(preparation.target.root) if prepared.pinned is not None else {}
+    shown = document_care.intact(preparation.call, preparation.target) if prepared.pinned is not None else frozenset()
     try:
         if prepared.early is not None:
             work = work.replace(output=prepared.early)
@@ -108,7 +109,8 @@ def perform(prepared: Prepared, preparation: Preparation, how: Performance) -> S
             work = work.replace(output=_both(work.output, found))
     except StageError as error:
         work = work.replace(error=error)
-    return _judged(work, prepared, preparation, around, how).replace(seconds=round(time.monotonic() - begun, 3))
+    ruined = document_care.ruined(preparation.call, preparation.target, shown) if shown else []
+    return _judged(work, prepared, preparation, around, how, ruined).replace(seconds=round(time.monotonic() - begun, 3))
 
 
 def _commanded(prepared: Prepared, preparation: Preparation, how: Performance) -> Ran:
@@ -183,7 +185,12 @@ def _apply(prepared: Prepared, preparation: Preparation, found: StageOutput) -> 
 
 
 def _judged(
-    work: StageWork, prepared: Prepared, preparation: Preparation, around: Mapping[str, str], how: Performance
+    work: StageWork,
+    prepared: Prepared,
+    preparation: Preparation,
+    around: Mapping[str, str],
+    how: Performance,
+    ruined: Sequence[Problem],
 ) -> StageWork:
     """The work with all its problems. Also of a stage that failed, because what it wrote must be known."""
     error = work.error
@@ -192,7 +199,7 @@ def _judged(
     except StageError as problem:
         return work.replace(error=error or problem, leaves=prepared.situation.leaves)
     leaves = preparation.keys.changed(after.leaves, work.output.document, work.output.removed)
-    problems = [*_refused(preparation, how.since)]
+    problems = [*ruined, *(one for one in _refused(preparation, how.since) if not (ruined and _is_deletion(one)))]
     if prepared.pinned is not None:
         expected = lambda: _expected(prepared, preparation, how)  # noqa: E731
         changed = surroundings.changed(preparation.call.place, preparation.target.root, around, expected)
@@ -251,6 +258,12 @@ def _refused(preparation: Preparation, since: int) -> Iterator[Problem]:
         elif event.type == "document:conflicted":
             for pointer in dict.fromkeys((*event.data["log"], *event.data["file"])):
                 yield Problem(f"changed in the file and in the log; the {event.data['won']} wins", key=pointer)
+        elif event.type == "document:restored" and event.data["reason"].endswith(" was deleted"):
+            yield Problem(document_care.DELETED, path=event.data["reason"].removesuffix(" was deleted"))
+
+
+def _is_deletion(problem: Problem) -> bool:
+    return problem.text == document_care.DELETED
 
 
 def _expected(prepared: Prepared, preparation: Preparation, how: Performance) -> Iterator[str]:

@@ -12,7 +12,7 @@ from moot.core.errors import MootError, Unavailable
 from moot.core.json_codec import loads
 from moot.core.record import Record
 from moot.core.text import command_line
-from moot.pipelines import commands, contents, documents, step_keys
+from moot.pipelines import commands, contents, document_care, documents, step_keys
 from moot.pipelines.contract import Problem, StageError, StageInput, StageOutput, StageWaits
 from moot.views import states
 
@@ -209,6 +209,8 @@ class Preparation:
                 at = [Problem(file.fault, path=file.path, line=file.line)]
                 advice = f"Correct the file, or put it back: `{command_line('doc restore', file.document)}`."
                 raise Unmet(f"{file.path} cannot be parsed: {file.fault}", advice, at)
+        for file in document_care.away(self.call, self.target):
+            raise Unmet(f"{file.path} cannot be written", "See that its folder can be created.")
 
     def _check_files(self, stage: Stage, now: TargetState) -> None:
         """The files that a stage reads exist.

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from moot.core.deciders.run import BEHIND, FAILED, PASSED, STOPPED, of_target
 from moot.core.errors import Refused, Unavailable
-from moot.pipelines import estimates, reuse, seats, step_keys
+from moot.pipelines import document_care, estimates, reuse, seats, step_keys
 from moot.pipelines.contract import StageError, StageWaits
 from moot.pipelines.driver import CommandLock, Driver, is_alive
 from moot.pipelines.performing import Performance, Programs, perform
@@ -60,7 +60,9 @@ def run_target(
     Raises, before anything is written, if it cannot begin: `Held` while another process works on the target, `Refused`
     if `only` names a stage whose predecessor has not passed. `cancel` is asked now and then whether to stop.
     """
-    with Driver.of(call.place.state) as driver:
+    from moot.processes.interrupts import interruptible
+
+    with interruptible(), Driver.of(call.place.state) as driver:
         yield from TargetRun(call, pipeline, target, options, driver, cancel).steps()
 
 
@@ -97,6 +99,7 @@ class TargetRun:
             number = 0
             while number < len(stages):
                 at = stages[number]
+                document_care.show(self.call, self.target)
                 plan = self._plan(stages[number:], self._preparation.look())
                 yield from self._reused(stages[number:], plan)
                 number += len(plan.kept)
@@ -116,6 +119,7 @@ class TargetRun:
         except BaseException:
             self._record.break_off(at.name, "it was interrupted")
             raise
+        document_care.show(self.call, self.target)
         run = self._record.run()
         yield self._step("ended", text=run.ending, outcome=run.outcome)
 

@@ -18,6 +18,7 @@ from moot.pipelines.recording import new_id
 from moot.pipelines.running import run_target
 from moot.pipelines.seats import settle_dead
 from moot.pipelines.steps import PipelineStep
+from moot.processes.interrupts import interruptible
 from moot.views import states
 
 TYPE_CHECKING = False
@@ -53,9 +54,10 @@ def run_targets(
 ) -> Iterator[PipelineStep]:
     """Run the targets as one run with waves. The last step is `ended`, of the parent, with counts by outcome.
 
-    With `options.parent`, that run is resumed: each of its targets goes on where it was.
+    With `options.parent`, that run is resumed: each of its targets goes on where it was. A signal that asks to stop
+    ends the commands of all threads, too.
     """
-    with Driver.of(call.place.state) as driver:
+    with interruptible(), Driver.of(call.place.state) as driver:
         settle_dead(call)
         parent = _opened(call, pipeline, targets, options, driver, title, parameters or {})
         many = _Waves(call, pipeline, options.replace(parent=parent, resume=bool(options.parent) or options.resume))

@@ -11,7 +11,8 @@ The path may have a placeholder, `.notes/{name}.json`: then each such file is a 
     format      `json` or `yaml`; by default as the name of the file ends
     order       for YAML: the keys that come first in a mapping, by its pattern; "" is the outermost one
     quoted      for YAML: patterns of pointers below which every text has quotes
-    repair      whether a file that cannot be read is written again; otherwise only `moot doc restore` does that
+    repair      whether a file that cannot be read is written again; otherwise only `moot doc restore` does that, and
+                the end of the stage that ruined it
     while_open  there may be hundreds: a file is looked at only while a run on its document is open, when the document
                 changes, in the verbs `doc` and `run`, and by `mirror --watch`
 
@@ -318,6 +319,13 @@ class DocumentForm(Form):
         author = author_of(work.store, name)
         return author, {**self._owners, **owners_of(pack, author)}
 
+    def _is_in_a_stage(self, work: Work, name: str) -> bool:
+        if self._pipeline_pack() is None:
+            return False
+        from moot.pipelines.documents import FILE, author_of
+
+        return author_of(work.store, name) != FILE
+
     def _pipeline_pack(self) -> Pack | None:
         """The pack, if the mirror has the documents of its pipeline."""
         pack = next((one for one in self.packs.packs if one.name == self.spec.pack), None)
@@ -343,7 +351,7 @@ class DocumentForm(Form):
         if not work.state("document", name).status:
             return Taken()
         reason = f"{one.path} was deleted"
-        if self.spec.missing == "reset":
+        if self.spec.missing == "reset" and not self._is_in_a_stage(work, name):
             work.do("document", name, ResetDocument(leaves=self.initial_leaves(), reason=reason))
         else:
             work.do("document", name, RestoreDocument(reason=reason))
