@@ -104,6 +104,17 @@ def test_a_whole_run_also_starts_anew_from_a_corrupted_document(shop: Shop) -> N
     assert shop.document()["analyzer"]["completed"] is True
 
 
+@pytest.mark.proves("S1-CACHE-02")
+def test_a_corrupted_document_of_another_program_is_put_aside_too(staffed: Shop) -> None:
+    staffed.write(METADATA, TORN)
+    said = staffed.rspec("analyzer", SOURCE, "process")
+    assert said.code == 2, said.err
+    assert f"{RUNS}metadata corrupted\nanalyzer passed" in said.err
+    assert staffed.document()["validation"]["completed"] is True
+    (held,) = json.loads(staffed("held", "--json").out)["result"]
+    assert TORN in staffed("held", "show", held["id"]).out
+
+
 @pytest.mark.proves("S1-ERR-02")
 def test_an_unknown_method_is_noted_in_the_document_that_is_there(staffed: Shop) -> None:
     staffed.rspec("analyzer", SOURCE, "process")

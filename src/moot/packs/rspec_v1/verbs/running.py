@@ -149,19 +149,22 @@ def _performed(
     except OSError:  # the analyzer says that there is no source
         reason = "metadata not found"
     whole = not any(one.only or one.resume for one in options)
-    if whole and reason == CORRUPTED:
+    again, torn = any(one.again for one in options), whole and reason == CORRUPTED
+    if torn:
         put_aside(call, request)
-    if any(one.again for one in options):
+    if again:
         reason = reason or _AGAIN
     pipeline = pipeline_for(call, request, existing or "")
     pipeline.fault = reason or "" if whole else ""
-    if reason in (CORRUPTED, _AGAIN):
+    if again or torn:
         pipeline.cached = None
     progress = Progress(call, request, reason)
     with interruptible():
         for one in options:
             for step in run_target(call, pipeline, request.target, one):
                 progress.take(step)
+                if torn and (step.stage, step.what) == ("analyzer", "passed"):
+                    put_aside(call, request)  # if the log had no document before
             if progress.failed:
                 break
     return progress.answer(wanted, _told(call, request) if progress.reached("reviewer") else "")
