@@ -331,3 +331,57 @@ def test_twenty_documents_of_one_wave_run_under_a_limit_and_share_one_factory_fi
     factory = shop.file("spec/factories/books.rb")
     assert factory.count("factory :book") == 1
     assert shop.moot("verify")
+
+
+@pytest.mark.proves("S2-REC-01", "S2-MECH-04")
+@pytest.mark.parametrize("when", ["cover", "resume"])
+def test_a_run_goes_on_with_the_choice_for_existing_blocks_that_was_made_for_it(shop: Shop, when: str) -> None:
+    shop.stock("models/book")
+    shop.write("spec/models/book_spec.rb", 'RSpec.describe Book do\n  describe "#sell" do\n  end\nend\n')
+    shop.open("fails")
+    if when == "cover":
+        stopped = shop.cover(existing="overwrite")
+    else:
+        assert shop.cover().reason == "existing"
+        stopped = shop.rspec("resume", existing="overwrite")
+    assert stopped.reason == "gate"
+    started = len(shop.asked())
+    with pytest.raises(Refused, match="Tests of wave 0 failed"):
+        shop.rspec("resume", gate="abort")
+    assert len(shop.asked()) == started, "stages that passed are not repeated"
+
+
+@pytest.mark.proves("S2-FLOW-04", "S2-REC-01")
+@pytest.mark.parametrize("corrected", ["the spec", "the code"])
+def test_the_advice_after_an_abort_works_when_it_is_followed(shop: Shop, corrected: str) -> None:
+    shop.stock("models/book")
+    shop.open("fails")
+    assert shop.cover().reason == "gate"
+    with pytest.raises(Refused) as refused:
+        shop.rspec("resume", gate="abort")
+    assert refused.value.remedy == ("Correct the code or spec/models/book_spec.rb, then go on: `moot rspec resume`.")
+    if corrected == "the spec":
+        path = "spec/models/book_spec.rb"
+        shop.write(path, shop.file(path).replace("eq(2)", "eq(1)"))
+    else:
+        shop.write("app/models/book.rb", shop.file("app/models/book.rb") + "# corrected\n")
+    shop.behave("honest")
+    report = shop.rspec("resume")
+    assert isinstance(report, CoverReport), report
+    assert report.files[0].tests_passed
+
+
+def test_the_only_problem_of_a_failed_stage_is_said_once(shop: Shop) -> None:
+    shop.stock("models/customer")
+    shop.open("overcounts")
+    with pytest.raises(Refused) as refused:
+        shop.cover()
+    assert refused.value.message.count("expected 4 examples, found 3") == 1
+
+
+def test_without_rspec_the_error_names_the_setting(shop: Shop) -> None:
+    shop.stock("models/customer")
+    shop.open(settings='[pack.rspec]\nrspec = ["no-such-rspec"]\n')
+    with pytest.raises(Refused, match="no-such-rspec cannot be run") as refused:
+        shop.cover()
+    assert "[pack.rspec] rspec" in refused.value.remedy

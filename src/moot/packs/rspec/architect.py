@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 CHOICES = ("overwrite", "keep", "append")
 NEW_CHOICES = ("overwrite", "keep")  # for a method that is new: overwrite its block, or skip the method
+KEPT = ": its block was kept, and is not part of the structure"  # the end of a warning
 _STEP = "  "
 
 
@@ -75,7 +76,8 @@ def plan_spec(
 ) -> PlannedSpec:
     """Plan the spec file of a document.
 
-    `written`: the file as moot last accepted it. `choices`: what a person chose for a method, or for all under `*`.
+    `written`: the file as moot last accepted it, without blocks that moot did not write. `choices`: what a person chose
+    for a method, or for all under `*`.
     `done`: methods of earlier waves, whose blocks are finished and stay as they are.
     """
     name, bank = document["class_name"], bank_of(document)

@@ -68,7 +68,8 @@ def judged(slug: str, document: Mapping[str, Any], mtime: int | None, more: tupl
 
 def _changed(call: Call, slug: str, mtime: int | None) -> tuple[str, ...]:
     """What the step keys of the last run say: contents, the selection, versions and the base commit."""
-    from moot.packs.rspec.cover_run import Cover, CoverOptions, newest_of
+    from moot.packs.rspec.cover_options import CoverOptions
+    from moot.packs.rspec.cover_run import Cover, newest_of
     from moot.packs.rspec.pipeline import RspecPipeline
     from moot.pipelines.planning import planned
     from moot.pipelines.steps import RunOptions

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from moot.core.deciders.checkpoint import Checkpoint
     from moot.core.run import Run
     from moot.engine.unit_of_work import Work
-    from moot.packs.rspec.cover_run import CoverOptions
+    from moot.packs.rspec.cover_options import CoverOptions
 
 PACK = "rspec"
 SELECTION = "selection"

@@ -14,18 +14,18 @@ from __future__ import annotations
 import os
 
 from moot.api.answer import Answer
-from moot.core.deciders.checkpoint import ReachCheckpoint
+from moot.core.deciders.checkpoint import ReachCheckpoint, ResolveCheckpoint
 from moot.core.deciders.run import PASSED
-from moot.core.errors import Refused, Unknown, Usage
+from moot.core.errors import Refused, Unknown
 from moot.core.json_codec import loads
 from moot.core.record import Record
-from moot.packs.rspec.agents import ARCHITECT, IMPLEMENTER, REVIEWER
-from moot.packs.rspec.architect import CHOICES
+from moot.packs.rspec.agents import REVIEWER
 from moot.packs.rspec.cover import STOP_CODE, CoverStop
+from moot.packs.rspec.cover_options import GATE, CoverOptions
 from moot.packs.rspec.cover_report import CoverReport, FileReport, said
 from moot.packs.rspec.cover_targets import MIRROR, RspecProject, project_of, slug_in, target_of
 from moot.packs.rspec.discovery_documents import documents
-from moot.packs.rspec.isolation import LEVELS
+from moot.packs.rspec.own_blocks import written
 from moot.packs.rspec.pipeline import RspecPipeline, Surroundings
 from moot.packs.rspec.programs import check_allowed
 from moot.views import queries, states
@@ -45,20 +45,8 @@ if TYPE_CHECKING:
     from moot.pipelines.steps import PipelineStep
 
 PACK = "rspec"
-GATE = ("skip", "abort")
 _RUNS = 500
 _LARGEST = 4 << 20
-
-
-class CoverOptions(Record):
-    """What the caller wants. `limit`: how many documents of a wave may run at once; 0: as the settings say."""
-
-    limit: int = 0
-    level: str = ""  # for methods whose level is unclear
-    existing: str = ""  # for blocks that only a person may replace
-    gate: str = ""  # the answer at a wave gate
-    again: bool = False
-    output: bool = False
 
 
 class CoverPart(Record):
@@ -72,14 +60,16 @@ class CoverPart(Record):
 def start(call: Call, plan: Plan, discovery: str = "", options: CoverOptions | None = None) -> Answer:
     """Begin the run of a discovery whose selection is settled."""
     parts = [CoverPart(one.slug, one.values, one.waves) for one in documents(plan.answer, _taken(call))]
-    parameters = {
+    parameters: dict[str, Any] = {
         "parts": [_plain(part) for part in parts],
         "base": plan.base,
         "mode": plan.mode,
         "discovery": discovery,
         "warnings": list(plan.warnings),
     }
-    return Cover(call, parameters, options or CoverOptions()).go()
+    options = options or CoverOptions()
+    parameters["chosen"] = {"level": options.level, "existing": options.existing, "by": _who(call)}
+    return Cover(call, parameters, options).go()
 
 
 def resume(call: Call, name: str, options: CoverOptions) -> Answer:
@@ -117,16 +107,8 @@ def _runs(call: Call) -> list[Run]:
     return sorted(found, key=lambda run: run.at, reverse=True)
 
 
-def options_of(
-    limit: int | None, level: str | None, existing: str | None, gate: str | None, *, output: bool
-) -> CoverOptions:
-    """The options of a verb. Raises for a word that is not a choice."""
-    for name, given, choices in (("level", level, LEVELS), ("existing", existing, CHOICES), ("gate", gate, GATE)):
-        if given and given not in choices:
-            raise Usage("bad_choice", f"--{name}: {given[:80]!r} is not a choice.", f"Use {', '.join(choices)}.")
-    if limit is not None and limit < 1:
-        raise Usage("bad_limit", "--limit must be at least 1.", "For example: --limit 4")
-    return CoverOptions(limit or 0, level or "", existing or "", gate or "", output=output)
+def _who(call: Call) -> str:
+    return call.caller.agent or call.login
 
 
 def _run(call: Call, name: str) -> Run:
@@ -231,7 +213,7 @@ class Cover:
         level, level_by = self._chosen("level", target, self.options.level)
         existing, _ = self._chosen("existing", target, self.options.existing)
         return Surroundings(
-            written=written(self.call, target),
+            written=written(self.call, self._runs_of(target), target),
             choices={"*": existing} if existing else {},
             helper=self.project.helper,
             level=level,
@@ -239,6 +221,10 @@ class Cover:
             rspec=self.project.rspec,
             rspec_timeout=float(self.settings.get("rspec_timeout", 300)),
         )
+
+    def _runs_of(self, target: Target) -> list[Run]:
+        """All runs of the document of a target."""
+        return [run for run in _runs(self.call) if slug_in(run.target) == slug_in(target.id)]
 
     def reached(self, slug: str) -> Target:
         """The target of a document in the last wave that it has reached."""
@@ -249,17 +235,32 @@ class Cover:
         return next(reached, own[0])
 
     def _chosen(self, about: str, target: Target, given: str) -> tuple[str, str]:
-        """What was chosen for a document, and by whom: by an option, or as the answer to the question."""
-        if given:
-            return given, self.call.caller.agent or self.call.login
+        """What was chosen for a document, and by whom: now, as the answer to the question, or when the run began."""
         found = self._checkpoint(question_of(about, target.id))
-        return (found.answer or "", found.resolved_by or "") if found.status == "resolved" else ("", "")
+        if given:
+            self._answered(found, given)
+            return given, _who(self.call)
+        if found.status == "resolved":
+            return found.answer or "", found.resolved_by or ""
+        chosen = self.parameters.get("chosen") or {}
+        return (chosen[about], chosen["by"]) if chosen.get(about) else ("", "")
 
     # --- questions ----------------------------------------------------------------------------------------------------
 
     def _checkpoint(self, about: str) -> Checkpoint:
         found: Checkpoint = states.state(self.call.engine.read(), "checkpoint", f"k-{self.id}-{about}")[0]
         return found
+
+    def _answered(self, question: Checkpoint, answer: str) -> None:
+        """Record an option of a person as the answer to an open question, so that the run goes on with it later."""
+        caller = self.call.caller
+        if not question.open or answer not in question.options or not caller.person or caller.mark is not None:
+            return
+        self.call.commit(
+            lambda work: work.do(
+                "checkpoint", question.id, ResolveCheckpoint(actor=self.call.actor(work), answer=answer), pack=PACK
+            )
+        )
 
     def _asked(self, target: Target, question: Question) -> Answer:
         return self._ask(question_of(question.about, target.id), question.text, question.options)
@@ -302,7 +303,8 @@ class Cover:
         ]
         text = f"Tests of wave {wave} failed: {'; '.join(lines) or 'no example ran'}."
         if answer == "abort":
-            advice = f"Correct the code, or run `moot rspec stage {slug_in(next(iter(failing)))} {IMPLEMENTER}`."
+            specs = ", ".join(str(self.parts[slug_in(one)].values["spec_path"]) for one in failing)
+            advice = f"Correct the code or {specs}, then go on: `moot rspec resume`."
             self._gated = Refused("tests_failed", text, advice, run=self.id)
         else:
             question = f"{text} Skip the failed methods and go on, or abort?"
@@ -348,12 +350,17 @@ class Cover:
         advice = f"{step.suggestion.rstrip('.')}. " if step.suggestion else ""
         return Refused(
             "stage_failed",
-            "\n  ".join([f"{step.stage} failed for {step.title}: {step.text}", *details[:20]]),
+            "\n  ".join([f"{step.stage} failed for {step.title}: {step.text}", *unsaid(step.text, details)[:20]]),
             f"{advice}To go on from {step.stage}: `moot rspec resume`.",
             run=step.run,
             stage=step.stage,
             problems=list(step.problems),
         )
+
+
+def unsaid(text: str, details: Sequence[str]) -> list[str]:
+    """The details that a text does not already contain."""
+    return [one for one in details if one not in text]
 
 
 def question_of(about: str, target: str) -> str:
@@ -376,19 +383,3 @@ def answer_of(call: Call, run: str, stage: str) -> dict[str, Any]:
             found: dict[str, Any] = loads(call.blob(attempt.answer).decode("utf-8"))
             return found
     return {}
-
-
-def written(call: Call, target: Target) -> bytes | None:
-    """The spec file as moot last accepted it: the content that the last stage left which passed."""
-    from moot.pipelines import contents
-
-    path = target.paths["spec"][0]
-    mine = [run for run in _runs(call) if slug_in(run.target) == slug_in(target.id)]
-    for run in mine:
-        for attempt in reversed(run.tries):
-            digest = attempt.outputs.get(f"file:{path}")
-            if digest is None or attempt.stage not in (ARCHITECT, IMPLEMENTER) or attempt.status == "failed":
-                continue
-            now = contents.read(target.root, (path,)).files.get(path)
-            return now if now is not None and contents.digest(now) == digest else None
-    return None

@@ -24,7 +24,7 @@ from moot.pipelines.contract import Pipeline, Problem, StageError, StageOutput, 
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping
     from typing import Any, ClassVar
 
     from moot.api.protocol import Pack
@@ -38,7 +38,8 @@ NO_GEM = "The project has no factory gem"
 class Surroundings(Record):
     """What the stages know besides their inputs. None of it changes what a stage would do with the same inputs.
 
-    written: the spec file as moot last accepted it. choices: what a person chose for blocks that moot may not replace.
+    written: what moot wrote of the spec file, if nobody changed it since (`own_blocks`).
+    choices: what a person chose for blocks that moot may not replace.
     level: what a person chose for methods whose level is unclear. rspec: the command that runs RSpec.
     """
 
@@ -103,7 +104,7 @@ class BuiltIn:
         return StageOutput(
             document={"/spec_file": path, "/structure": plan.structure},
             files={path: plan.data},
-            warnings=tuple(f"{name}: its block was kept, and is not part of the structure" for name in plan.kept),
+            warnings=tuple(f"{name}{architect.KEPT}" for name in plan.kept),
             answer={"spec_file": path, "structure": plan.structure},
         )
 
@@ -121,7 +122,7 @@ class BuiltIn:
         if result.failures:
             answer["failures"] = [dict(one.__dict__) for one in result.failures]
         answer["examples"] = stage_documents.examples_by_method(document, data)
-        return StageOutput(errors=review_errors(broken, result), warnings=tuple(advice), answer=answer)
+        return StageOutput(errors=reviewing.review_errors(broken, result), warnings=tuple(advice), answer=answer)
 
 
 def discover(given: StageInput) -> StageOutput:
@@ -161,21 +162,16 @@ def implement_nothing(given: StageInput) -> StageOutput:
 def run_rspec(given: StageInput, around: Surroundings) -> reviewing.RspecResult:
     """Run RSpec on the spec file. Raises `StageError` if it reports no result."""
     argv = [*around.rspec, *reviewing.arguments(given.path("spec"))]
-    ran = given.run(argv, timeout=around.rspec_timeout, keep=16 << 20)
+    try:
+        ran = given.run(argv, timeout=around.rspec_timeout, keep=16 << 20)
+    except StageError as error:
+        raise StageError(error.text, details=error.details, suggestion=error.suggestion or reviewing.SETTING) from error
     try:
         return reviewing.result_of(ran.output.tail, ran.code)
     except reviewing.NoResult as error:
         said = ran.errors.tail.decode("utf-8", "replace").strip()
         advice = f"Run it by hand to see why: {' '.join(argv)}"
         raise StageError(str(error), details=said[-2000:], suggestion=advice) from error
-
-
-def review_errors(violations: Sequence[Mapping[str, Any]], result: reviewing.RspecResult | None) -> tuple[str, ...]:
-    """The entries of a review in the list of errors."""
-    found = [f"rule {one['rule']}: {one['description']} ({one['location']})" for one in violations]
-    if result is not None and not result.passed:
-        found += [f"failed: {one.description} ({one.location})" for one in result.failures] or ["no example ran"]
-    return tuple(found)
 
 
 # --- criteria ---------------------------------------------------------------------------------------------------------
@@ -365,7 +361,7 @@ def output_of(given: StageInput, answer: Mapping[str, Any]) -> StageOutput:
         changes = stage_documents.configured(document, read.data["methods"])
     elif agent == ARCHITECT:
         changes = {"/spec_file": read.data["spec_file"], "/structure": read.data["structure"]}
-    errors = review_errors(read.data["violations"], None) if agent == REVIEWER else ()
+    errors = reviewing.review_errors(read.data["violations"], None) if agent == REVIEWER else ()
     return StageOutput(document=changes, warnings=warnings, errors=errors, answer=dict(read.data))
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 MISSING_TERMINAL = 5  # the rule about terminal branches
+SETTING = "Install RSpec, or set the command that runs it in moot.toml: [pack.rspec] rspec."
 _SHOWN = 2000  # characters of a failure's message
 
 
@@ -118,3 +119,11 @@ def _terminals(contexts: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 def entry_of(violation: Mapping[str, Any]) -> str:
     """A violation as an entry of `automation.errors`."""
     return f"test_reviewer: rule {violation['rule']}: {violation['description']} ({violation['location']})"
+
+
+def review_errors(violations: Sequence[Mapping[str, Any]], result: RspecResult | None) -> tuple[str, ...]:
+    """The entries of a review in the list of errors."""
+    found = [f"rule {one['rule']}: {one['description']} ({one['location']})" for one in violations]
+    if result is not None and not result.passed:
+        found += [f"failed: {one.description} ({one.location})" for one in result.failures] or ["no example ran"]
+    return tuple(found)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from moot.api.answer import Answer, Notice
 from moot.core.errors import Refused, Unknown
 from moot.core.record import Record
-from moot.packs.rspec.cover_run import Cover, CoverOptions, answer_of, newest_of, report_step
+from moot.packs.rspec.cover_options import CoverOptions
+from moot.packs.rspec.cover_run import Cover, answer_of, newest_of, report_step, unsaid
 from moot.packs.rspec.pipeline import RspecPipeline
 
 TYPE_CHECKING = False
@@ -46,7 +47,7 @@ def run(call: Call, slug: str, stage: str, *, output: bool = False) -> Answer:
     if failed is not None:
         raise Refused(
             "stage_failed",
-            "\n  ".join([f"{failed.stage}: {failed.text}", *failed.problems[:20]]),
+            "\n  ".join([f"{failed.stage}: {failed.text}", *unsaid(failed.text, failed.problems)[:20]]),
             failed.suggestion or f"Correct it, then: `moot rspec stage {slug} {stage}`.",
             run=failed.run,
             stage=failed.stage,

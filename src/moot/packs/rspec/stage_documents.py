@@ -5,7 +5,7 @@ from __future__ import annotations
 from moot.packs.rspec.agents import selected_methods
 from moot.packs.rspec.analysis_contract import completed
 from moot.packs.rspec.reviewing import missing_terminals
-from moot.packs.rspec.spec_blocks import blocks_of
+from moot.packs.rspec.spec_blocks import blocks_of, contexts_in, difference, without_kinds
 from moot.packs.rspec.structure import examples_of
 from moot.pipelines.contract import Problem, StageError, StageOutput
 
@@ -87,10 +87,12 @@ def examples_by_method(document: Mapping[str, Any], data: bytes) -> dict[str, in
     """How many examples the spec file has for each method of the structure."""
     structure = document["structure"]
     found = blocks_of(data, structure["describe"])
-    counts = {method["name"]: 0 for method in structure["methods"]}
-    for block in found.blocks:
-        if block.name in counts:
-            counts[block.name] += len(block.examples)
+    counts = {}
+    for method in structure["methods"]:
+        same = [block for block in found.blocks if block.name == method["name"]]
+        tree = without_kinds(method["contexts"])
+        own = [block for block in same if not difference(tree, contexts_in(block.group))]
+        counts[method["name"]] = sum(len(block.examples) for block in own[-1:] or same)  # behind a person's own block
     return counts
 
 

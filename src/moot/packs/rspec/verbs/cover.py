@@ -30,7 +30,7 @@ def cover(
     output: bool,
 ) -> Answer:
     from moot.packs.rspec import cover as covering
-    from moot.packs.rspec.cover_run import options_of
+    from moot.packs.rspec.cover_options import options_of
 
     if all and only:
         raise Usage("all_or_only", "--all and --only exclude each other.", "Leave one of them out.")

@@ -27,8 +27,9 @@ def resume(
     output: bool,
 ) -> Answer:
     from moot.packs.rspec import cover, cover_run
+    from moot.packs.rspec.cover_options import options_of
 
-    options = cover_run.options_of(limit, level, existing, gate, output=output)
+    options = options_of(limit, level, existing, gate, output=output)
     last = None if run else cover_run.last_run(call)
     if last is not None and last.open and cover.SELECTION in last.stages:  # it waits for the selection
         return cover.proceed(call, last, options)
