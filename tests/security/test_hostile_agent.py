@@ -172,6 +172,10 @@ LOOKS = {
     "brief": None,  # of a pack
     "run show": None,  # of a pack
     "run log": None,  # of a pack
+    "run explain": None,  # of a pack
+    "run stages": None,  # of a pack
+    "doc show": None,  # of a pack
+    "doc diff": None,  # of a pack
     "task show": ["task-001"],
     "who-holds": ["src/b.py"],
     "artifact show": ["src/b.py"],
