@@ -19,6 +19,7 @@ from moot.core.deciders.run import PASSED
 from moot.core.errors import Refused, Unknown
 from moot.core.json_codec import loads
 from moot.core.record import Record
+from moot.core.text import command_line, option
 from moot.packs.rspec.agents import REVIEWER
 from moot.packs.rspec.cover import STOP_CODE, CoverStop
 from moot.packs.rspec.cover_options import GATE, CoverOptions
@@ -277,10 +278,9 @@ class Cover:
         if not self._checkpoint(about).exists:
             self.call.commit(act)
         kind = about.partition("-")[0]
-        advice = (
-            f"Answer {' or '.join(options)}: `moot rspec resume --{kind} {options[0]}`; or "
-            f"`moot checkpoint resolve {name} {options[0]}`, and then `moot rspec resume`."
-        )
+        resume = command_line("rspec resume", options=option(f"--{kind}", options[0]))
+        resolve = command_line("checkpoint resolve", name, options[0])
+        advice = f"Answer {' or '.join(options)}: `{resume}`; or `{resolve}`, and then `moot rspec resume`."
         stop = CoverStop(status="waiting", run=self.id, reason=kind, message=f"{question} {advice}", checkpoint=name)
         return Answer(result=stop, say=(f"{self.id} waits for your answer: {question}", advice), code=STOP_CODE)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from moot.core.errors import Refused
 from moot.core.handler import Handler
+from moot.core.text import command_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,6 +33,6 @@ def check_allowed(command: Sequence[str], timeout: float, allows: Callable[[Hand
         raise Refused(
             "rspec_not_allowed",
             f"Nobody allowed the command that runs RSpec on this machine: {' '.join(one.run)}",
-            f"Inspect and allow it: `moot allow {one.name}`.",
+            f"Inspect and allow it: `{command_line('allow', one.name)}`.",
             command=one.name,
         )

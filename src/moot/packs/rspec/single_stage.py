@@ -5,6 +5,7 @@ from __future__ import annotations
 from moot.api.answer import Answer, Notice
 from moot.core.errors import Refused, Unknown
 from moot.core.record import Record
+from moot.core.text import command_line
 from moot.packs.rspec.cover_options import CoverOptions
 from moot.packs.rspec.cover_run import Cover, answer_of, newest_of, report_step, unsaid
 from moot.packs.rspec.pipeline import RspecPipeline
@@ -48,7 +49,7 @@ def run(call: Call, slug: str, stage: str, *, output: bool = False) -> Answer:
         raise Refused(
             "stage_failed",
             "\n  ".join([f"{failed.stage}: {failed.text}", *unsaid(failed.text, failed.problems)[:20]]),
-            failed.suggestion or f"Correct it, then: `moot rspec stage {slug} {stage}`.",
+            failed.suggestion or f"Correct it, then: `{command_line('rspec stage', slug, stage)}`.",
             run=failed.run,
             stage=failed.stage,
         )

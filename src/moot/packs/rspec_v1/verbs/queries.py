@@ -169,7 +169,7 @@ def contract(call: Call, part: str | None) -> Answer:
 
 
 def _verb(word: str, summary: str, does: Any, *params: Param, founds: bool = True) -> Verb:
-    example = f"moot {PACK} {word}{' app/services/payment_service.rb' if _SOURCE in params else ''}"
+    example = f"moot rspec-v1 {word}{' app/services/payment_service.rb' if _SOURCE in params else ''}"
     return Verb(
         f"{PACK} {word}",
         summary,

@@ -207,7 +207,7 @@ def _stage_verb(word: str, stage: str, summary: str, wanted: str, *more: Param) 
         founds=True,
         everything=True,
         params=(_FILE, _WAIT, *more),
-        examples=(f"moot {PACK} {word} spec/services/payment_service_spec.rb",),
+        examples=(f"moot rspec-v1 {word} spec/services/payment_service_spec.rb",),
     )
 
 
@@ -230,7 +230,7 @@ RUN = Verb(
         Param("again", "Use no earlier result.", type="flag"),
         _WAIT,
     ),
-    examples=(f"moot {PACK} run app/services/payment_service.rb process_payment",),
+    examples=("moot rspec-v1 run app/services/payment_service.rb process_payment",),
     detail=(
         "Stages whose inputs are unchanged are not run again. Progress is on standard error; standard output has the "
         "path of the review report. Exit codes: 0 success, 1 error, 2 success with warnings."
@@ -246,7 +246,7 @@ ANALYZER = Verb(
     founds=True,
     everything=True,
     params=(_SOURCE, _METHOD, _CLASS, _LEVEL, _WAIT),
-    examples=(f"moot {PACK} analyzer app/services/payment_service.rb process_payment",),
+    examples=("moot rspec-v1 analyzer app/services/payment_service.rb process_payment",),
 )
 VALIDATION = _stage_verb("validation", "validation", "Run the stage validation.", "document")
 SKELETON = _stage_verb("skeleton", "skeleton", "Run the stage skeleton.", "spec", _EXISTING)

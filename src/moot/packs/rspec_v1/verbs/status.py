@@ -195,7 +195,7 @@ def _verb(word: str, summary: str, does: Any, *more: Param) -> Verb:
         founds=True,
         everything=True,
         params=(_FILE, *more),
-        examples=(f"moot {PACK} {word} app/services/payment_service.rb",),
+        examples=(f"moot rspec-v1 {word} app/services/payment_service.rb",),
     )
 
 

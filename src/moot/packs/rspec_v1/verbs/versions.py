@@ -129,5 +129,5 @@ VERSIONS = Verb(
         Param("show", "Print this version instead.", type="int"),
         Param("diff", "Compare this version with the next one instead.", type="int"),
     ),
-    examples=(f"moot {PACK} versions spec/services/payment_service_spec.rb",),
+    examples=("moot rspec-v1 versions spec/services/payment_service_spec.rb",),
 )
