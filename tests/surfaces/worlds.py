@@ -124,6 +124,49 @@ def drive(command: Command) -> dict[str, str]:
     return {"run": json.loads(ran.out.splitlines()[0])["run"]}
 
 
+CHECKS = """
+name = "checks"
+title = "Reports on texts"
+version = "1.0"
+
+[pipeline.files]
+report = "{stem}.md"
+
+[mirrors.note]
+path = ".checks/{name}.json"
+form = "document"
+scope = "worktree"
+
+[[stage]]
+name = "report"
+agent = "required"
+answer = "exit"
+reads = ["source"]
+writes = ["report"]
+"""
+
+
+def stage(command: Command) -> dict[str, str]:
+    """A pipeline in a folder of the repository has written a report over an older one. It also has a document."""
+    folder = command.repo / "protocols" / "checks"
+    folder.mkdir(parents=True)
+    (folder / "pack.toml").write_text(CHECKS)
+    (command.repo / "moot.toml").write_text(
+        'packs = ["checks"]\n[pack.checks]\npath = "protocols/checks"\n'
+        '[run.checks]\nreport = ["cp", "{source}", "{report}"]\n'
+    )
+    (command.repo / "a.txt").write_text("new\n")
+    (command.repo / "a.md").write_text("old\n")
+    (command.repo / ".checks").mkdir()
+    (command.repo / ".checks" / "a.json").write_text('{"lines": 1}')
+    assert command("init").code == 0
+    assert command("allow", "--all", "--yes").code == 0
+    ran = command("run", "checks", "a.txt")
+    assert ran.code == 0, ran
+    (document,) = command("doc", "list", "--json").result
+    return {"document": document["id"]}
+
+
 def react(command: Command) -> dict[str, str]:
     """A handler that tells Bob of builds, and one that finished."""
     inhabit(command)
