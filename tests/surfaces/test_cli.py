@@ -283,8 +283,8 @@ CASES = {
     "doc list": Case(None, "doc list", "in sync", lambda r: r[0]["state"] == "in sync", world=stage),
     "doc show": Case(None, "doc show {document}", "lines", lambda r: r["leaves"] == {"/lines": 1}, world=stage),
     "doc diff": Case(None, "doc diff {document}", "", lambda r: r["leaves"] == [], world=stage),
-    "doc restore": Case(None, "doc restore {document}", "a.json", lambda r: bool(r), world=stage),
-    "doc reset": Case(None, "doc reset {document} --reason Again.", "reset", lambda r: bool(r), world=stage),
+    "doc restore": Case(None, "doc restore {document}", "a.json", bool, world=stage),
+    "doc reset": Case(None, "doc reset {document} --reason Again.", "reset", bool, world=stage),
     "held": Case(None, "held", "to-developer.json", lambda r: len(r) == 1, drawn="Held", world=orchestrate),
     "held show": Case(None, "held show {entry}", "task_assignment", lambda r: r["status"] == "held", world=orchestrate),
     "held resubmit": Case(
