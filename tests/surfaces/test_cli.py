@@ -34,7 +34,7 @@ from tests.surfaces.worlds import (
     orchestrate,
     react,
     react_as_allowed,
-    stage,
+    run_stages,
 )
 
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")  # the only kind that a drawn table may use
@@ -272,19 +272,21 @@ CASES = {
         None, "run show last", "review, attempt 1, passed", lambda r: r["task"] == "task-001", world=drive
     ),
     "run log": Case(None, "run log {run}", "> ```json", lambda r: r["stage"] == "review", world=drive),
-    "run status": Case(None, "run status", "report completed", lambda r: r["state"] == "finished", world=stage),
+    "run status": Case(None, "run status", "report completed", lambda r: r["state"] == "finished", world=run_stages),
     "run explain": Case(
-        None, "run explain last", "report ran", lambda r: [x["stage"] for x in r] == ["report"], world=stage
+        None, "run explain last", "report ran", lambda r: [x["stage"] for x in r] == ["report"], world=run_stages
     ),
-    "run restore": Case(None, "run restore last", "restored a.md", lambda r: r["restored"] == ["a.md"], world=stage),
+    "run restore": Case(
+        None, "run restore last", "restored a.md", lambda r: r["restored"] == ["a.md"], world=run_stages
+    ),
     "run stages": Case(
-        None, "run stages checks", "report: by a command", lambda r: r[0]["writes"] == ["report"], world=stage
+        None, "run stages checks", "report: by a command", lambda r: r[0]["writes"] == ["report"], world=run_stages
     ),
-    "doc list": Case(None, "doc list", "in sync", lambda r: r[0]["state"] == "in sync", world=stage),
-    "doc show": Case(None, "doc show {document}", "lines", lambda r: r["leaves"] == {"/lines": 1}, world=stage),
-    "doc diff": Case(None, "doc diff {document}", "", lambda r: r["leaves"] == [], world=stage),
-    "doc restore": Case(None, "doc restore {document}", "a.json", bool, world=stage),
-    "doc reset": Case(None, "doc reset {document} --reason Again.", "reset", bool, world=stage),
+    "doc list": Case(None, "doc list", "in sync", lambda r: r[0]["state"] == "in sync", world=run_stages),
+    "doc show": Case(None, "doc show {document}", "lines", lambda r: r["leaves"] == {"/lines": 1}, world=run_stages),
+    "doc diff": Case(None, "doc diff {document}", "", lambda r: r["leaves"] == [], world=run_stages),
+    "doc restore": Case(None, "doc restore {document}", "a.json", bool, world=run_stages),
+    "doc reset": Case(None, "doc reset {document} --reason Again.", "reset", bool, world=run_stages),
     "held": Case(None, "held", "to-developer.json", lambda r: len(r) == 1, drawn="Held", world=orchestrate),
     "held show": Case(None, "held show {entry}", "task_assignment", lambda r: r["status"] == "held", world=orchestrate),
     "held resubmit": Case(

@@ -146,7 +146,7 @@ writes = ["report"]
 """
 
 
-def stage(command: Command) -> dict[str, str]:
+def run_stages(command: Command) -> dict[str, str]:
     """A pipeline in a folder of the repository has written a report over an older one. It also has a document."""
     folder = command.repo / "protocols" / "checks"
     folder.mkdir(parents=True)
