@@ -29,9 +29,13 @@ def written(call: Call, runs: Iterable[Run], target: Target) -> bytes | None:
     `runs`: of the target's document.
     """
     from moot.pipelines import contents
+    from moot.pipelines.contract import StageError
 
     path = target.paths["spec"][0]
-    now = contents.read(target.root, (path,)).files.get(path)
+    try:
+        now = contents.read(target.root, (path,)).files.get(path)
+    except StageError:  # not a file that moot wrote; the stage that reads it says what is wrong
+        return None
     own = _own(call, runs, path, contents.digest(now))
     if now is None or own is None:
         return None
