@@ -39,7 +39,7 @@ def run(
 ) -> Answer:
     pack = next((one for one in call.packs.packs if one.name == name), None)
     if pack is None or not pack.stages:
-        if paths or resume or stage or until or again or wait or parallel is not None:
+        if pack is not None and (paths or resume or stage or until or again or wait or parallel is not None):
             raise Usage(
                 "bad_arguments",
                 f"{name[:80]} does not run files through stages, so only tasks can be named.",

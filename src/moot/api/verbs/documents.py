@@ -304,7 +304,7 @@ VERBS = (
         show,
         kind="look",
         params=(_ID,),
-        examples=("moot doc show ID", "moot doc show ID --at 120"),
+        examples=("moot doc show ID", "moot doc show ID --at 12"),
         writes=False,
         everything=True,
     ),
