@@ -206,6 +206,8 @@ def test_moot_reads_what_ruby_writes_to_the_same_values(ruby, value):
 
 
 @given(VALUES)
+@example(TRAPS)
+@example({"+.5": "-.5"})
 def test_moot_reads_what_python_writes_to_the_same_values(value):
     class Plain(yaml.CSafeDumper):
         ignore_aliases = staticmethod(lambda _value: True)
@@ -245,6 +247,7 @@ def test_the_style_is_block_with_given_keys_first_and_quotes_only_where_needed()
         ("a: yes\nb: No\nc: y\nd: on", {"a": "yes", "b": "No", "c": "y", "d": "on"}),
         ("[1, -2, +3, 0x1F, 0, 1.5, .5, 1., 1.5e+3]", [1, -2, 3, 31, 0, 1.5, 0.5, 1.0, 1500.0]),
         ("[012, 089, 0o14, 1e3, 1.5e3, 1_000, 1:30]", ["012", "089", "0o14", "1e3", "1.5e3", "1_000", "1:30"]),
+        ("[+.5, -.5, -.5e+3]", ["+.5", "-.5", "-.5e+3"]),
         ('[2024-01-01, 2024-01-01T00:00:00Z, =, ":a"]', ["2024-01-01", "2024-01-01T00:00:00Z", "=", ":a"]),
         (
             "[true, True, FALSE, null, Null, ~, '', 'true', \"1\"]",

@@ -2,7 +2,7 @@
 
 Readers of YAML 1.1 (Ruby's Psych, PyYAML) and of YAML 1.2 disagree about unquoted text. Here it is a number, a boolean
 or null only where all of them agree. Everything else is text, character for character: `yes`, `012`, `1e3`, `0o14`,
-`1_000`, `12:30:45`, `2024-01-01`. `dump` writes such text in quotes.
+`-.5`, `1_000`, `12:30:45`, `2024-01-01`. `dump` writes such text in quotes.
 
 Refused, with line and column: tags, anchors and aliases, duplicate keys, merge keys, keys that are not text, several
 documents, tabs outside texts, control characters, text that is not UTF-8, numbers that are not finite or too large,
@@ -41,7 +41,7 @@ _INDENT = "  "
 _NULL = re.compile(r"(?:null|Null|NULL|~)?")
 _BOOLEAN = re.compile(r"(?:true|True|TRUE|false|False|FALSE)")
 _INTEGER = re.compile(r"[-+]?(?:0|[1-9][0-9]*)|0x[0-9a-fA-F]+")
-_FLOAT = re.compile(r"[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][-+][0-9]+)?")
+_FLOAT = re.compile(r"(?:[-+]?[0-9]+\.[0-9]*|\.[0-9]+)(?:[eE][-+][0-9]+)?")  # -.5 is text to PyYAML
 _ENDLESS = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
 
 _UNPRINTABLE = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
