@@ -241,3 +241,6 @@ def test_the_outcome_is_one_of_four_in_words() -> None:
         "interrupted at plan",
         "stopped after plan",
     ]
+    asked = EndStage("plan", 1, "At which level?", how="interrupted")
+    waits = after(of_target(), StartStage("plan"), asked, EndRun("stopped", at="plan"))
+    assert (waits.asks, waits.ending) == (True, "waits for an answer at plan")

@@ -273,8 +273,16 @@ def test_a_stubborn_one_left_behind_is_killed(tmp_path: Path) -> None:
     gone(int(shown.split()[0]))
 
 
-def test_one_that_moved_to_its_own_session_is_left_alone(tmp_path: Path) -> None:
+@pytest.mark.skipif(sys.platform != "linux", reason="found by what Linux shows of processes")
+def test_one_that_moved_to_its_own_session_and_holds_the_output_is_ended(tmp_path: Path) -> None:
     ran, shown = python(LEAVES_ONE % True, tmp_path, leave=False)
+    assert ran.left
+    gone(int(shown))
+
+
+def test_one_that_moved_to_its_own_session_and_holds_nothing_is_left_alone(tmp_path: Path) -> None:
+    holds_nothing = "True, stdin=-3, stdout=-3, stderr=-3"
+    ran, shown = python(LEAVES_ONE % holds_nothing, tmp_path, leave=False)
     assert not ran.left
     assert alive(int(shown))
     os.kill(int(shown), 9)

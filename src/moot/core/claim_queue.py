@@ -115,7 +115,7 @@ def _check_length(state: ClaimsState, holder: str) -> None:
     if own >= OWN_CLAIM_LIMIT or len(state.waiting) >= CLAIM_LIMIT:
         raise Refused(
             "too_many_waiting",
-            f"{holder} waits for {own} claims, and all holders for {len(state.waiting)}.",
+            f"Too many claims are waiting: {own} of {holder}, {len(state.waiting)} in all.",
             "Wait until some of them are granted.",
             limit=OWN_CLAIM_LIMIT,
         )

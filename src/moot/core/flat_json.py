@@ -132,11 +132,14 @@ def _above(at: str) -> list[str]:
 
 def owner_of(at: str, owners: Mapping[str, str]) -> str | None:
     """The owner of a leaf, by the longest pattern that covers it; None if it has no owner."""
-    fitting = [pattern for pattern in owners if _covers(pattern, at)]
+    fitting = [pattern for pattern in owners if covers(pattern, at)]
     return owners[max(fitting, key=lambda pattern: pattern.count("/"))] if fitting else None
 
 
-def _covers(pattern: str, at: str) -> bool:
+def covers(pattern: str, at: str) -> bool:
+    """Whether a leaf is at or below a pattern, in which `*` stands for any name."""
+    if "*" not in pattern:
+        return at == pattern or at.startswith(f"{pattern}/")
     return _fits(pattern, "/".join(at.split("/")[: pattern.count("/") + 1]))
 
 

@@ -28,7 +28,7 @@ class Handler(Record):
     """One handler. Exactly one of `run`, `url`, `python` and `message` is set.
 
     `pack`: it gets events of this pack, in the pack's own form, and the pack decides which. Its name is `pack/name`.
-    `stage`: it is no handler but the command of an agent, for a stage of `moot run`. Its name is `pack.stage`.
+    `stage`: it is not a handler but the command of an agent, for a stage of `moot run`. Its name is `pack.stage`.
     """
 
     name: str

@@ -89,7 +89,9 @@ class ReuseStage(Record):
 class _Ending(Record):
     """How a stage ended. `output` and `errors` name blobs with the end of what its command wrote.
 
-    outputs: a digest of each thing that it left. criteria: those that hold. answer: a blob with its answer as JSON.
+    outputs: a digest of each thing that it left. left: blobs with the files that it changed, by path. criteria: those
+    that hold. answer: a blob with its answer as JSON. overwritten: blobs with what files contained in between
+    and lost again, by path.
     """
 
     stage: str
@@ -104,12 +106,14 @@ class _Ending(Record):
     errors: str | None = None
     errors_size: int = 0
     outputs: Mapping[str, str] = {}
+    left: Mapping[str, str] = {}
     warnings: tuple[str, ...] = ()
     criteria: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
     details: str = ""
     suggestion: str = ""
     answer: str | None = None
+    overwritten: Mapping[str, str] = {}
 
 
 class EndStage(_Ending):
@@ -129,12 +133,16 @@ class EndRun(Record):
 
 
 class RestoreFiles(Record):
-    """Files were put back as they were before an attempt. `replaced`: blobs with what they contained, by path."""
+    """Files were put back as they were before an attempt.
+
+    `removed`: those that it had made. `replaced`: blobs with what all these files contained, by path.
+    """
 
     stage: str
     attempt: int
     restored: Mapping[str, str] = {}
     replaced: Mapping[str, str] = {}
+    removed: tuple[str, ...] = ()
 
 
 # --- events ----------------------------------------------------------------------------------------------------------
@@ -178,7 +186,7 @@ class StageReused(ReuseStage, Payload):
 
 
 _WORDS, _NAMES, _BLOBS = ("reason", "warnings", "problems", "details", "suggestion"), ("stage",), ("output", "errors")
-_ANSWERED = (*_BLOBS, "answer")
+_ANSWERED = (*_BLOBS, "answer", "left", "overwritten")
 _MARKS = (*_ANSWERED, "outputs", "criteria")
 _ASIDES = (
     ("timed_out", "timed out"),
@@ -224,8 +232,9 @@ class RunEnded(EndRun, Payload):
 class FilesRestored(RestoreFiles, Payload):
     type = "run:restored"
     said = "restored what was there before {stage}, attempt {attempt}: {restored:json}"
+    asides = (("removed", "{removed} removed"),)
     names = ("stage",)
-    marks = ("restored", "replaced")
+    marks = ("restored", "replaced", "removed")
     blobs = ("replaced",)
 
 
@@ -277,12 +286,14 @@ class StageTry(Record):
     checks: tuple[str, ...] = ()
     snapshots: Mapping[str, str] = {}
     outputs: Mapping[str, str] = {}
+    left: Mapping[str, str] = {}
     warnings: tuple[str, ...] = ()
     criteria: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
     details: str = ""
     suggestion: str = ""
     answer: str | None = None
+    overwritten: Mapping[str, str] = {}
 
 
 class Run(Record):
@@ -334,6 +345,17 @@ class Run(Record):
         return max(done, default=0)
 
     @property
+    def asks(self) -> bool:
+        """Whether it was left because a stage needs the answer of a person first."""
+        last = self.tries[-1] if self.tries else None
+        return (
+            last is not None
+            and self.outcome == STOPPED
+            and last.status == INTERRUPTED
+            and last.stage == self.stopped_at
+        )
+
+    @property
     def ending(self) -> str:
         """How it ended, in words; empty while it is open."""
         match self.outcome:
@@ -341,6 +363,8 @@ class Run(Record):
                 return "finished with warnings" if self.warnings else "finished"
             case "failed" | "interrupted" if self.stopped_at:
                 return f"{self.outcome} at {self.stopped_at}"
+            case "stopped" if self.asks:
+                return f"waits for an answer at {self.stopped_at}"
             case "stopped" if self.stopped_at:
                 return f"stopped after {self.stopped_at}"
         return self.outcome

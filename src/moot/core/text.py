@@ -131,6 +131,12 @@ def first_few(names: Sequence[str], most: int = 3) -> str:
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
+def bullets(texts: Sequence[str], most: int = 20, width: int = 500) -> list[str]:
+    """Each text on a line of its own, indented and marked, so that it can be told from the next if it wraps."""
+    more = [f"  - and {len(texts) - most} more"] if len(texts) > most else []
+    return [*(f"  - {one_line(text, width)}" for text in texts[:most]), *more]
+
+
 def fence(text: str) -> str:
     """Untrusted text for an agent to read. Every line starts with `>`, so the text cannot fake its own end."""
     return "\n".join(f"> {line}" if line else ">" for line in visible(text).split("\n"))

@@ -46,6 +46,8 @@ class AgentInput(Record):
     started: Callable[[int], object] | None = None  # gets the id of its process group
     words: Mapping[str, str] = {}  # what replaces a word of the command, such as `{source}`
     cancel: Callable[[], bool] | None = None  # whether to end it now
+    mark: str = ""  # in the environment of all processes that it starts
+    cwd: str = ""  # another directory than the root of the workspace, for a project outside any repository
 
 
 def commands_of(runs: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> tuple[Handler, ...]:
@@ -68,6 +70,7 @@ def obstacle(pinned: PinnedHandler) -> str | None:
 def run(pinned: PinnedHandler, given: AgentInput) -> Ran:
     """Run the allowed command to its end. Everything in its process group ends with it. Raises `CannotStart`."""
     handler, content = pinned.handler, given.brief.encode("utf-8", "replace")
+    roots = (*pinned.roots, given.cwd) if given.cwd else pinned.roots
     with ExitStack() as stack:
         try:
             words = words_of(pinned, stack.enter_context(copies(pinned, given.env)))
@@ -84,8 +87,8 @@ def run(pinned: PinnedHandler, given: AgentInput) -> Ran:
         try:
             return processes.run(
                 [given.brief if word == BRIEF else given.words.get(word, word) for word in words],
-                cwd=pinned.cwd,
-                env={**environment.allowed(handler, given.env, *pinned.roots), **_script(pinned), **given.own},
+                cwd=given.cwd or pinned.cwd,
+                env={**environment.allowed(handler, given.env, *roots), **_script(pinned), **given.own},
                 keep=_KEPT,
                 apart=True,
                 stdin=b"" if argument else content,
@@ -97,6 +100,7 @@ def run(pinned: PinnedHandler, given: AgentInput) -> Ran:
                 hold=() if given.hold is None else (given.hold,),
                 leave=False,
                 started=given.started,
+                mark=given.mark,
             )
         except processes.NotStarted as error:
             raise CannotStart(f"{handler.run[0]} cannot be run: {error.why}") from error

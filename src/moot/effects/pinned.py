@@ -74,7 +74,7 @@ class _Trouble(Exception):
 
 def pin(handler: Handler, root: str, env: Mapping[str, str], *worktrees: str) -> PinnedHandler:
     """Read each file once, so the result contains the digested bytes. The handler runs in `root`."""
-    roots = tuple(dict.fromkeys(os.path.realpath(path) for path in (root, *worktrees)))
+    roots = tuple(dict.fromkeys(map(os.path.realpath, dict.fromkeys((root, *worktrees)))))
     root = roots[0]
     if handler.kind not in ("run", "python"):
         return PinnedHandler(handler=handler, cwd=root, digest=sha256(handler.content.encode()).hexdigest())

@@ -17,7 +17,7 @@ from moot.views.store import ViewsTransaction
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
     from typing import Any
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from moot.core.lifecycle import Lifecycle
     from moot.core.reactions import Reaction
     from moot.engine.clock import Clock
+    from moot.engine.facts import Question
     from moot.log import Log
     from moot.settings.rules import Rules
     from moot.views.store import Store
@@ -118,15 +119,17 @@ class Engine:
         by: str | Callable[[Work], str],
         act: Callable[[Work], None],
         key: Callable[[str], Key] | None = None,
+        asks: Iterable[Question] = (),
     ) -> Outcome:
         """Decide and append; retry on a conflict. `act` may run several times and must have no side effects.
 
         `by` is the principal, or a function that finds it inside the attempt (an agent's incarnation is known only
-        there). A decision gets facts from outside the log through `work.facts`.
+        there). A decision gets facts from outside the log through `work.facts`. `asks`: facts that it will ask for, so
+        that its first attempt has them.
         """
         if not self.store.shared:
             raise Refused("only_looking", "The workspace was opened read-only.", "Open it for writing to change it.")
-        stream, facts = "the log", Facts(self.lookups)
+        stream, facts = "the log", Facts(self.lookups, asks)
         for _ in range(_TRIES):
             with self.log.exclusive():
                 result = facts.knowing(self._inside, by, act, key, facts)

@@ -27,11 +27,11 @@ class Wanted(Exception):
 
 
 class Facts:
-    """The facts of one commit. `lookups`: a lookup function for each sort of fact."""
+    """The facts of one commit. `lookups`: a lookup function for each sort of fact. `asks`: what will be asked."""
 
-    def __init__(self, lookups: Mapping[str, Callable[[Any], Any]]) -> None:
+    def __init__(self, lookups: Mapping[str, Callable[[Any], Any]], asks: Iterable[Question] = ()) -> None:
         self._lookups = lookups
-        self._known: dict[Question, Any] = {}
+        self._known: dict[Question, Any] = dict.fromkeys(asks)  # looked up before the first attempt
 
     # --- for decisions ----------------------------------------------------------------------------------------------
 

@@ -64,7 +64,9 @@ def find(start: str, env: Mapping[str, str], *, named: bool = False) -> Place:
     if not asked:
         place = _locate(_directory(here), known)
         if place is None:
-            raise _nowhere(here)
+            from moot.location import user_state
+
+            raise _nowhere(here, os.path.join(user_state.home(env), user_state.PRIVATE))
         return _trusted(place, env, _directory(here))
     known = (*known, *_named(here, env, os.path.realpath(asked)))
     place = _locate(os.path.realpath(asked), known) if os.path.isdir(asked) else None
@@ -266,7 +268,8 @@ def _ignored(here: str) -> str | None:
     return next((above for above in _upwards(_directory(here)) if gitdir.is_git_directory(above)), None)
 
 
-def _nowhere(here: str) -> Unavailable:
+def _nowhere(here: str, private: str = "") -> Unavailable:
+    """The error. `private`: the workspace for files outside any repository, which may not exist."""
     below = _repositories_below(here)
     ignored = _ignored(here)
     if ignored is not None:
@@ -279,6 +282,8 @@ def _nowhere(here: str) -> Unavailable:
     remedy = "Change to a git repository, or run `moot init` to make this folder a workspace."
     if below:
         remedy = f"Change to one of the repositories here: {', '.join(below)}. Or run `moot init` in this folder."
+    if private and os.path.lexists(os.path.join(private, ".moot")):
+        remedy += f" Runs on files outside any repository: `moot -C {shell_word(private, 'DIR')} run status`."
     return Unavailable("no_workspace", f"{here} is not in a workspace.", remedy, repositories=below)
 
 

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 _ROOT = 0
 
 
+PRIVATE = "private"  # in that directory: the workspace for files outside any repository
+
+
 def home(env: Mapping[str, str]) -> str:
     """The path of the directory. It need not exist."""
     named = env.get("XDG_STATE_HOME") or ""

@@ -150,6 +150,8 @@ def _stuck_tasks(call: Call, most: int) -> Iterator[Waiting]:
     for state in sorted(ends):
         for task in queries.stopped(store, state, most):
             yield _stopped(task, f"{task.state} after {counted(task.attempt, 'attempt')}")
+    for task in islice(_rejected_for_good(call), most):
+        yield _stopped(task, f"{task.state} after {counted(task.attempt, 'attempt')}")
     for task in () if "failed" in ends else queries.stopped(store, "failed", most):
         waits = [name for name in queries.dependents(store, task.id) if states.task(store, name)[0].phase == "open"]
         if waits:
@@ -167,6 +169,16 @@ def _stuck_tasks(call: Call, most: int) -> Iterator[Waiting]:
                 command=command_line("task show", task.id),
                 task=task.id,
             )
+
+
+def _rejected_for_good(call: Call) -> Iterator[Task]:
+    """Rejected tasks that only a person can open again: their lifecycle has no state for used-up attempts."""
+    store = call.engine.read()
+    for life in call.engine.lifecycles.values():
+        for state in life.retried if life.exhausted is None else ():
+            for task in queries.stopped(store, state):
+                if task.lifecycle == life.name and task.attempt >= life.attempts:
+                    yield task
 
 
 def _stopped(task: Task, how: str) -> Waiting:

@@ -15,17 +15,19 @@ import os
 import select
 import signal
 import subprocess  # noqa: TID253 (loaded on demand)
+import sys
 import tempfile  # noqa: TID253 (loaded on demand)
 import time
 from contextlib import ExitStack
 
 from moot.core.errors import Unavailable, Usage
 from moot.core.record import Record
+from moot.processes import escaped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from typing import Any
+    from typing import IO, Any
 
 _TICK = 0.05  # seconds between checks whether the program has exited
 _BEAT = 5.0  # seconds between calls of `alive`
@@ -35,6 +37,7 @@ _QUIET = 0.1  # seconds without output after which that reading stops
 _GRACE = 5.0  # seconds between SIGTERM and SIGKILL
 _BUSY = 2.0  # seconds to wait for a program whose file is open for writing
 _PAUSE = 0.01
+_SMALL = 1 << 20  # bytes of standard input
 _FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -94,14 +97,19 @@ def run(
     every: float = _BEAT,
     leave: bool = True,
     started: Callable[[int], object] | None = None,
+    mark: str = "",
 ) -> Ran:
     """Run a program until it exits, and keep the last `keep` bytes of its output.
 
     `apart`: keep standard error separately; otherwise it is part of the output. `show` gets the output as it arrives.
     `alive` is called `every` few seconds. `cancel` returns whether to end the program now. The files `hold` stay open
     in it. Processes that it leaves running when it exits are neither ended nor waited for, unless `leave` is False:
-    then those of its process group are ended. `started` gets the id of its process, which is that of the group.
+    then those of its process group are ended, and at its time limit, when it is cancelled, or when it left some, also
+    those that left the group (`escaped`), which its `mark` in their environment shows. `started` gets the id of its
+    process, which is that of the group.
     """
+    mark = "" if leave else mark or escaped.new_mark()
+    env = escaped.marked(env, mark) if mark else env
     errors = subprocess.PIPE if apart else subprocess.STDOUT
     with ExitStack() as stack:
         given = {"stdout": subprocess.PIPE, "stderr": errors, "start_new_session": True, "pass_fds": tuple(hold)}
@@ -110,7 +118,7 @@ def run(
             started(child.pid)
         pipes = [stack.enter_context(pipe) for pipe in (child.stdout, child.stderr) if pipe is not None]
         readers = [_Reader(pipe.fileno(), keep, show if number == 0 else None) for number, pipe in enumerate(pipes)]
-        return _Attended(child, readers, every, leave=leave).to_the_end(timeout, alive, cancel)
+        return _Attended(child, readers, every, mark).to_the_end(timeout, alive, cancel)
 
 
 def foreground(
@@ -143,14 +151,23 @@ def _started(argv: Sequence[str], *, data: bytes | None = None, **given: Any) ->
     try:
         if not data:
             return _opened(argv, stdin=None if data is None else subprocess.DEVNULL, **given)
-        with tempfile.TemporaryFile() as file:  # writing to a pipe would block until the program reads it
-            file.write(data)
-            file.seek(0)
+        with _file_of(data) as file:  # writing to a pipe would block until the program reads it
             return _opened(argv, stdin=file, **given)
     except OSError as error:
         raise NotStarted(error.strerror or str(error), absent=isinstance(error, FileNotFoundError)) from error
     except ValueError as error:  # a NUL in an argument
         raise NotStarted(str(error), absent=False) from error
+
+
+def _file_of(data: bytes) -> IO[bytes]:
+    """A file without a name, at its beginning: in memory if it is small and the system can."""
+    if len(data) <= _SMALL and sys.platform == "linux":
+        file: IO[bytes] = os.fdopen(os.memfd_create("stdin"), "r+b")
+    else:
+        file = tempfile.TemporaryFile()  # noqa: SIM115 (the caller closes it)
+    file.write(data)
+    file.seek(0)
+    return file
 
 
 def _opened(argv: Sequence[str], **given: Any) -> subprocess.Popen[bytes]:
@@ -208,15 +225,17 @@ class _Attended:
     """A running program."""
 
     def __init__(
-        self, child: subprocess.Popen[bytes], readers: list[_Reader], every: float = _BEAT, *, leave: bool = True
+        self, child: subprocess.Popen[bytes], readers: list[_Reader], every: float = _BEAT, mark: str = ""
     ) -> None:
         self._child = child
         self._readers = readers
         self._every = every
-        self._leave = leave
+        self._mark = mark  # empty: what it leaves behind goes on
+        self._since = escaped.start_of(child.pid) if mark else None
         self._open = {reader.file: reader for reader in readers}
         self._ears = select.poll()
-        for file in self._open:
+        self._exit = _exit_of(child.pid)
+        for file in (*self._open, *([self._exit] if self._exit is not None else [])):
             self._ears.register(file, select.POLLIN)
 
     def to_the_end(
@@ -237,13 +256,14 @@ class _Attended:
                 else:
                     self._listen(_TICK if timeout is None else min(_TICK, start + timeout - now))
             seconds = round(time.monotonic() - start, 3)
-            left = not self._leave and not timed_out and not cancelled and self._end_the_rest()
+            left = bool(self._mark) and not timed_out and not cancelled and self._end_the_rest()
             self._read_the_rest()
         finally:
             if self._child.returncode is None:  # interrupted: do not leave the program running
                 for reader in self._readers:
                     reader.mute()
                 self._end()
+            self._forget_exit()
         code = self._child.returncode
         outputs = [reader.output() for reader in self._readers]
         return Ran(
@@ -258,19 +278,28 @@ class _Attended:
         )
 
     def _listen(self, patience: float) -> bool:
-        """Wait up to `patience` seconds for output and read it. False if there is none."""
-        if not self._open:
+        """Wait up to `patience` seconds for output and read it. False if there is none, also when the program exits."""
+        if not self._open and self._exit is None:
             try:
                 self._child.wait(patience)
             except subprocess.TimeoutExpired:
                 pass
             return False
         heard = [file for file, _ in self._ears.poll(patience * 1000)]
+        if self._exit in heard:
+            heard.remove(self._exit)
+            self._forget_exit()
         for file in heard:
             if not self._open[file].take():
                 self._ears.unregister(file)
                 del self._open[file]
         return bool(heard)
+
+    def _forget_exit(self) -> None:
+        exit_file, self._exit = self._exit, None
+        if exit_file is not None:
+            self._ears.unregister(exit_file)
+            os.close(exit_file)
 
     def _read_the_rest(self) -> None:
         until = time.monotonic() + _AFTER
@@ -281,21 +310,27 @@ class _Attended:
         """Terminate the whole process group, then kill what is left; at once if an interrupt arrives."""
         try:
             self._signal(signal.SIGTERM)
+            self._signal_escaped(signal.SIGTERM)
             until = time.monotonic() + _GRACE
             while self._child.poll() is None and time.monotonic() < until:
                 self._listen(_TICK)
         finally:
+            self._signal_escaped(signal.SIGKILL)  # first: the family of a program that has ended is not known
             self._signal(signal.SIGKILL)
             self._wait()
+            self._signal_escaped(signal.SIGKILL)
 
     def _end_the_rest(self) -> bool:
         """End what is left of the process group after the program has exited. Whether there was something."""
         left = self._signal(signal.SIGTERM)
+        if left or self._open:  # somebody holds its output
+            left = self._signal_escaped(signal.SIGTERM) or left
         until = time.monotonic() + _REST
         while left and self._signal(0) and time.monotonic() < until:
             self._listen(_TICK)
         if left:
             self._signal(signal.SIGKILL)
+            self._signal_escaped(signal.SIGKILL)
         return left
 
     def _signal(self, number: int) -> bool:
@@ -305,6 +340,11 @@ class _Attended:
         except (ProcessLookupError, PermissionError):
             return False  # it has ended, or it now runs as another user
         return True
+
+    def _signal_escaped(self, number: signal.Signals) -> bool:
+        """Signal those that left the process group. Whether there are some."""
+        since = self._since
+        return since is not None and escaped.signal_escaped(number, self._child.pid, since, self._mark)
 
     def _wait(self) -> None:
         try:
@@ -316,6 +356,14 @@ class _Attended:
                 f"Kill it yourself: `sudo kill -9 {self._child.pid}`",
                 process=self._child.pid,
             ) from None
+
+
+def _exit_of(process: int) -> int | None:
+    """A file that can be read when this child has exited; None if the system has no such files."""
+    try:
+        return os.pidfd_open(process)
+    except (AttributeError, OSError):
+        return None
 
 
 _NOTHING = Output(digest=hashlib.sha256().hexdigest(), size=0, tail=b"")

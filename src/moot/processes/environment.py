@@ -28,13 +28,32 @@ SECRET = "MOOT_"  # noqa: S105 (the prefix of variables that are never passed on
 def allowed(handler: Handler, env: Mapping[str, str], *roots: str) -> dict[str, str]:
     """The environment for this handler, made from `env`."""
     named = {*BASE, *handler.env}
-    given = {name: value for name, value in env.items() if name in named or name.startswith("LC_")}
-    given = {name: value for name, value in given.items() if not name.startswith(SECRET)}
+    names = [name for name in env if name in named or name.startswith("LC_")]
+    given = {name: env[name] for name in names if not name.startswith(SECRET)}
     own = {} if handler.stage else {"MOOT_HANDLER": handler.name}
     return {**given, "PATH": os.pathsep.join(search_path(env, *roots)), **own}
 
 
 def search_path(env: Mapping[str, str], *roots: str) -> list[str]:
     """The directories in PATH, without those inside `roots`, which the repository controls."""
-    entries = (env.get("PATH") or os.defpath).split(os.pathsep)
-    return [entry for entry in entries if os.path.isabs(entry) and outside(os.path.realpath(entry), *roots)]
+    entries = [one for one in (env.get("PATH") or os.defpath).split(os.pathsep) if os.path.isabs(one)]
+    return [entry for entry in entries if outside(_real(entry), *roots)]
+
+
+_reals: dict[str, tuple[tuple[int, int], str]] = {}  # path → the directory that it named, and its real path
+_MOST = 1000
+
+
+def _real(path: str) -> str:
+    """The real path. It is computed again when the path names another directory."""
+    try:
+        now = os.stat(path)
+    except OSError:
+        return os.path.realpath(path)
+    mark = now.st_dev, now.st_ino
+    known = _reals.get(path)
+    if known is None or known[0] != mark:
+        if len(_reals) > _MOST:
+            _reals.clear()
+        known = _reals[path] = mark, os.path.realpath(path)
+    return known[1]

@@ -59,6 +59,7 @@ class Driving:
         self._synced = 0.0
 
     def __enter__(self) -> Self:
+        self.call.lasting = True
         self._lock = DriverLock(self.call.place.state, self.pack)
         for run in self.open_runs():
             if run.task is None:  # the lock is ours, so its driver is dead
@@ -327,7 +328,7 @@ def not_allowed(commands: Sequence[Handler]) -> Refused:
     what = "; ".join(f"{command.name} would {one_line(command.what, 200)}" for command in commands)
     return Refused(
         "not_allowed",
-        f"Nobody allowed these commands of moot.toml on this machine: {what}.",
+        f"Nobody has allowed these commands of moot.toml on this machine: {what}.",
         f"Inspect and allow them: `{command_line('allow', *names)}`.",
         commands=names,
     )

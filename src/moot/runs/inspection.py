@@ -61,8 +61,9 @@ def _where(one: Run) -> str:
 
 def show(call: Call, id: str) -> Answer:  # noqa: A002
     found = _found(call, id)
-    of = f" {found.task}, attempt {found.attempt}" if found.task else " (driver)"
-    lines = [f"{found.id} {_state(found)}: {found.pack}{of}, since {local(found.at)}"]
+    target = f" {found.title or found.target}" if found.target else " (driver)"
+    of = f" {found.task}, attempt {found.attempt}" if found.task else target
+    lines = [one_line(f"{found.id} {_state(found)}: {found.pack}{of}, since {local(found.at)}", 300)]
     if found.reason:
         lines.append(f"  {one_line(found.reason, 500)}")
     lines += [f"  {name}: {number}" for name, number in found.counts.items()]
@@ -74,11 +75,10 @@ def show(call: Call, id: str) -> Answer:  # noqa: A002
 def _try_lines(found: Run, one: StageTry) -> Iterator[str]:
     from shlex import join
 
-    yield one_line(
-        f"{one.stage}, attempt {one.attempt}, {one.status}{f' after {age(one.seconds)}' if one.ended else ''}, by "
-        f"{name_of(one.who)}: {join(one.command)}",
-        200,
-    )
+    took = f" after {age(one.seconds)}" if one.ended else ""
+    how = f" from {one.source}" if one.status == "reused" else took
+    by = f", by {name_of(one.who)}: {join(one.command)}" if one.who else ""
+    yield one_line(f"{one.stage}, attempt {one.attempt}, {one.status}{how}{by}", 200)
     if one.reason:
         yield f"  {one_line(one.reason, 500)}"
     if one.output_size or one.errors_size:
@@ -123,12 +123,12 @@ def _text(call: Call, digest: str | None) -> str:
 def _found(call: Call, name: str) -> Run:
     store = call.engine.read()
     if name == "last":
-        name = next((one.id for one in queries.things(store, "run", 1000, ended=True) if one.task), name)
+        name = next((one.id for one in queries.things(store, "run", 1000, ended=True) if one.task or one.target), name)
     found: Run = states.state(store, "run", name)[0]
     return known_run(found)
 
 
-_ID = Param("id", "The run, or `last`: the newest run of a task.", positional=True, required=True)
+_ID = Param("id", "The run, or `last`: the newest run of a task or a file.", positional=True, required=True)
 
 VERBS = (
     Verb(

@@ -206,12 +206,12 @@ class Import:
                 continue
             said, named = event.data, event.data["position"]
             if not 0 < named < event.position:
-                raise self._bad(number, f"the redaction names another event than the one at position {named}")
+                raise self._bad(number, f"the redaction does not name the event at position {named}")
             commit, n, found = self._event_at(named, events)
             if found is None:
                 continue
             if (commit, n) != (said["commit"], said["n"]):
-                raise self._bad(number, f"the redaction names another event than the one at position {named}")
+                raise self._bad(number, f"the redaction does not name the event at position {named}")
             digest = found.digest
             written = digest is None or digest_of(storable(found.data).encode()).hex() == digest
             fault = self._proof.fault(named, found, written=written)
@@ -274,7 +274,7 @@ class Import:
     def _another_history(self, position: int, number: int) -> Refused:
         return Refused(
             "another_history",
-            f"Line {number}: at position {position}, the log has another event than the file.",
+            f"Line {number}: at position {position}, the log and the file have different events.",
             "Import into the workspace that the file came from, or into an empty one: every event keeps its position, "
             "because tokens of tasks and claims name it. `moot init` elsewhere creates an empty workspace.",
             line=number,

@@ -42,10 +42,18 @@ class Happening(Record):
 # --- writing, while events are folded --------------------------------------------------------------------------------
 
 
-def put(store: Store, event: Event, pack: str, task: str | None, was: dict[str, Any] | None = None) -> None:
-    text = sentence(event, _WIDTH)
+def put(
+    store: Store, event: Event, pack: str, task: str | None, was: dict[str, Any] | None = None, about: str = ""
+) -> None:
+    text = f"{about}{sentence(event, _WIDTH)}"
     kept = storable(was) if was else None
     store.run("put_happening", pack, event.position, event.at, event.by, event.type, task, text, kept)
+
+
+def put_entry(store: Store, event: Event, name: str, task: str | None) -> None:
+    """A held entry. Its first event says what it is; the later ones name it."""
+    first = event.type in ("entry:held", "file:quarantined")
+    put(store, event, str(event.pack), task, about="" if first else f"{name} ")
 
 
 def put_task(store: Store, event: Event, before: Task, after: Task) -> None:

@@ -85,7 +85,7 @@ def _fold(store: Store, kind: Kind, event: Event, key: str, known: type[Payload]
     if kind.name == "task" and after.lifecycle != "core":
         _journal().put_task(store, event, state, after)
     elif kind.name == "entry" and event.pack is not None:
-        _journal().put(store, event, event.pack, after.task)
+        _journal().put_entry(store, event, key, after.task)
     return kind, key, after, first, event.position
 
 

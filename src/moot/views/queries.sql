@@ -38,8 +38,8 @@ SELECT e.state FROM thing t INDEXED BY thing_open CROSS JOIN entity e ON e.strea
 WHERE t.kind = ?1 AND t.open = 1 ORDER BY t.created LIMIT ?2
 
 -- name: document_at
-SELECT t.id FROM thing t CROSS JOIN entity e ON e.stream = 'document/' || t.id
-WHERE t.kind = 'document' AND e.state ->> 'path' = ?1 AND (?1 LIKE '/%' OR e.state ->> 'worktree' = ?2)
+SELECT t.id FROM thing t INDEXED BY thing_task CROSS JOIN entity e ON e.stream = 'document/' || t.id
+WHERE t.task = 'file:' || ?1 AND t.kind = 'document' AND (?1 LIKE '/%' OR e.state ->> 'worktree' = ?2)
 ORDER BY e.state ->> 'shown' DESC LIMIT 1
 
 -- name: thing_ids

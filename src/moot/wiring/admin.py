@@ -74,9 +74,15 @@ class Admin(Opener):
             _turn_on(place, tuple(dict.fromkeys((*settings.packs, *packs))))
             settings = setting.load(place)
         weak = not settings.task_review or bool(settings.packs) or not (new or settings.task_receipt)
-        allowed = self._allow_settings() if weak else ()
+        allowed, withheld = self._allow_settings() if weak else ((), ())
         made = Created(
-            root=place.root, state=place.state, new=new, packs=settings.packs, carried_over=kept, allowed=allowed
+            root=place.root,
+            state=place.state,
+            new=new,
+            packs=settings.packs,
+            carried_over=kept,
+            allowed=allowed,
+            withheld=withheld,
         )
         if not settings.packs:
             return _excluding(made, git_exclude.exclude(place, ()))
@@ -86,15 +92,18 @@ class Admin(Opener):
             call.sync()
             return made.replace(adopted=adopted_since(call, start).said)
 
-    def _allow_settings(self) -> tuple[str, ...]:
-        """A person who creates a workspace consents to the current moot.toml."""
-        if not self.caller.person or self.caller.mark is not None:
-            return ()
+    def _allow_settings(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """A person who creates a workspace consents to the current moot.toml. Returns what is allowed, and what is not.
+
+        Another caller cannot consent.
+        """
         with self._workspace() as workspace, workspace.call(self.caller) as call:
             found = weak_of(call)
+            if not self.caller.person or self.caller.mark is not None:
+                return (), tuple(f"{one.said}; in force instead: {one.instead}" for one in found if not one.allowed)
             if found:
                 consent_of(call).give({one.digest: one.name for one in found})
-        return tuple(one.said for one in found)
+        return tuple(one.said for one in found), ()
 
     def _workspace(self) -> Workspace:
         return open_workspace(self._cwd, self._env, via=self._via, named=self._named)

@@ -3,8 +3,8 @@
 The file decides, never the directory of the caller:
 
 - In a repository, it is the workspace of that repository. If it has none, it is created, with the pack.
-- Outside any repository, it is the private workspace of this account, below `$XDG_STATE_HOME/moot`. Its log and views
-  are readable only for this account, and it has no files of its own.
+- Outside any repository, it is the private workspace of this account, below `$XDG_STATE_HOME/moot`, unless the verb
+  needs a repository. Its log and views are readable only for this account, and it has no files of its own.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from moot import settings as setting
 from moot.core.errors import Unavailable
 from moot.location import user_state
 from moot.logs.sqlite.file import NAME
-from moot.private_files import make_folder
-from moot.wiring.admin import Admin
+from moot.private_files import make_folder, write_private
+from moot.wiring.admin import Admin, settings_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,20 +25,28 @@ if TYPE_CHECKING:
 
     from moot.core.identity import Caller
 
-PRIVATE = "private"
-
 
 def workspace_directory(
-    path: str, cwd: str, env: Mapping[str, str], pack: str, caller: Caller | None = None, via: str = "python"
+    path: str,
+    cwd: str,
+    env: Mapping[str, str],
+    pack: str,
+    caller: Caller | None = None,
+    via: str = "python",
+    *,
+    loose: bool = True,
 ) -> str:
-    """A directory in the workspace of the file `path`, which need not exist. `MOOT_WORKSPACE` overrides it."""
+    """A directory in the workspace of the file `path`, which need not exist. `MOOT_WORKSPACE` overrides it.
+
+    `loose`: whether the file may be outside any repository.
+    """
     if env.get(places.VARIABLE):
         return cwd
     source = os.path.dirname(os.path.normpath(os.path.join(os.path.realpath(cwd), path)))
     try:
         place = places.find(source, env)
     except Unavailable as error:
-        if error.code != "no_workspace":
+        if error.code != "no_workspace" or not loose:
             raise
         return private_workspace(env, pack, caller, via)
     if not os.path.lexists(os.path.join(place.state, NAME)):
@@ -48,7 +56,7 @@ def workspace_directory(
 
 def private_workspace(env: Mapping[str, str], pack: str, caller: Caller | None = None, via: str = "python") -> str:
     """The directory of the private workspace. Creates it, and activates the pack in it."""
-    directory = os.path.join(user_state.home(env), PRIVATE)
+    directory = os.path.join(user_state.home(env), user_state.PRIVATE)
     make_folder(directory)
     user_state.check_way(directory)
     admin = Admin(directory, env, caller, via, named=True)
@@ -60,5 +68,19 @@ def private_workspace(env: Mapping[str, str], pack: str, caller: Caller | None =
             raise
         ready = False
     if not ready:
+        _add_to_own_settings(directory, env, pack)
         admin.create((pack,))
     return directory
+
+
+def _add_to_own_settings(directory: str, env: Mapping[str, str], pack: str) -> None:
+    """Activate another pack in settings that moot wrote. A file that somebody has edited stays as it is."""
+    try:
+        place = places.find(directory, env, named=True)
+        with open(os.path.join(directory, setting.FILE), encoding="utf-8") as file:
+            text = file.read()
+    except (OSError, UnicodeDecodeError, Unavailable):
+        return  # there is nothing yet, or nothing that moot wrote
+    packs = setting.load(place).packs
+    if packs and pack not in packs and text == settings_text(packs, place):
+        write_private(os.path.join(directory, setting.FILE), settings_text((*packs, pack), place).encode())

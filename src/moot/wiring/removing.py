@@ -67,7 +67,7 @@ class WorkspaceRemoval:
             ):
                 self._head = call.engine.log.head()
                 self._consent = consent_of(call).path
-                self._mirrors = list(_mirrors(call))
+                self._mirrors = list(dict.fromkeys(_mirrors(call)))
                 self._here = [
                     agent.name
                     for agent in queries.agents(call.engine.read())
@@ -198,7 +198,9 @@ class WorkspaceRemoval:
             settings = None
         if settings is not None and settings != self._settings:
             yield RemovalItem(settings, "settings; they belong to the project")
-        yield from (RemovalItem(path, "a file of a pack; agents may still use it") for path in self._mirrors)
+        for path in self._mirrors:
+            what = "a folder with files of a pack" if os.path.isdir(path) else "a file of a pack"
+            yield RemovalItem(path, f"{what}; agents may still use it")
         for one in self._hooks():
             if one.state in ("edited", "by hand"):
                 yield RemovalItem(one.path, "a hook that calls the guard; remove its lines by hand")

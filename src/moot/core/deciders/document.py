@@ -278,13 +278,22 @@ def _changed(state: Document, found: dict[str, Any], meta: Meta) -> Document:
     return state.replace(leaves=found, changes=state.changes + 1, changed_at=meta.at)
 
 
+def of_file(path: str) -> str | None:
+    """The value of the column `task` for the documents in a file. No task can have such an id."""
+    return f"file:{path}" if path else None
+
+
+def columns(state: Document) -> dict[str, Any]:
+    return {"open": bool(state.status), "title": state.mirror, "state": state.status, "task": of_file(state.path)}
+
+
 KIND = Kind(
     name="document",
     events=EVENTS,
     decide=decide,
     evolve=evolve,
     state=Document,
-    columns=lambda state: {"open": bool(state.status), "title": state.mirror, "state": state.status},
+    columns=columns,
     made_by="A file of a pack",
     pack=lambda name: name.partition(".")[0],
     check="moot.core.integrity.import_checks:document",

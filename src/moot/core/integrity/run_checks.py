@@ -25,7 +25,8 @@ def run(state: Any, event: Event) -> str | None:
     if event.type == "run:ended" and (running or data["outcome"] not in OUTCOMES):
         return f"{state.id} cannot end as {data['outcome'][:80]!r}"
     blobs = [data[name] for name in ("output", "errors", "answer") if data.get(name) is not None]
-    if not all(map(is_digest, (*blobs, *data.get("snapshots", {}).values(), *data.get("replaced", {}).values()))):
+    blobs += [one for name in ("snapshots", "replaced", "left", "overwritten") for one in data.get(name, {}).values()]
+    if not all(map(is_digest, blobs)):
         return "its output is not named by a SHA-256"
     numbers = [data.get(name, 0) for name in ("attempt", "pid", "output_size", "errors_size", "wave")]
     if not all(0 <= number < LARGEST for number in numbers):

@@ -167,7 +167,7 @@ class SqliteArchive(Archive):
                 raise Unavailable(
                     "erase_unfinished",
                     "The text was erased, but not yet from the write-ahead log, because a process is reading it.",
-                    "End the process that has been reading for so long, then try again.",
+                    "End that process, then try again.",
                     path=self._database.path,
                 )
             time.sleep(_PAUSE)
