@@ -125,7 +125,7 @@ def renamed(folder: Path) -> None:
 def replaced(folder: Path) -> None:
     """By another directory, in one instant."""
     other = folder.with_name("other")
-    shutil.copytree(folder, other)
+    shutil.copytree(folder, other, ignore=shutil.ignore_patterns(".moot.*"))  # its drafts come and go
     folder.rename(folder.with_name("elsewhere"))
     other.rename(folder)
 

@@ -107,5 +107,11 @@ def adopted_since(call: Call, position: int) -> Adoption:
     for name in tasks:
         state = states.task(store, name)[0].state
         found[state] = found.get(state, 0) + 1
-    notes = kinds.get("feed:noted", 0)
-    return Adoption(tasks=found, messages=kinds.get("message:sent", 0), notes=notes, held=tuple(held), events=count)
+    return Adoption(
+        tasks=found,
+        messages=kinds.get("message:sent", 0),
+        notes=kinds.get("feed:noted", 0),
+        held=tuple(held),
+        events=count,
+        posted=kinds.get("feed:posted", 0),
+    )

@@ -347,4 +347,7 @@ def _discard(ours: Kept, fd: int) -> None:
 
 
 def _reason(error: OSError) -> str:
-    return f"{error.filename or ''}: {error.strerror}".lstrip(": ")
+    """Why it failed. The name of a file that is being written says nothing, and differs each time."""
+    name = str(error.filename or "")
+    said = "" if os.path.basename(name).startswith(".moot.") else name
+    return f"{said}: {error.strerror}".lstrip(": ")

@@ -50,6 +50,7 @@ _NOT_PROBLEMS = (
     "entry_held",
     "bad_last_read",
     "mailbox_emptied",
+    "mailbox_not_emptied",
     "source_defective",
 )  # notices of a rehearsal: found otherwise, or not a mistake
 

@@ -32,7 +32,7 @@ def resubmission(call: Call, forms: list[Form], entry: HeldEntry, data: Any) -> 
     except (Torn, Malformed) as error:
         raise Refused(
             "bad_content",
-            f"This is not a content of {entry.path}: {error}.",
+            f"This is not valid content for {entry.path}: {error}.",
             "Give the whole corrected content of the file, or one corrected entry.",
             entry=entry.id,
         ) from None

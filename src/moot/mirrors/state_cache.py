@@ -38,6 +38,7 @@ class Known(Record):
 
 
 _UNKNOWN = Known()
+_last: dict[str, tuple[tuple[int, ...], Any]] = {}  # the file that this process has read last; nobody changes it
 
 
 class MirrorMemory:
@@ -66,7 +67,8 @@ class MirrorMemory:
         return found.st_ino, found.st_size, found.st_mtime_ns
 
     def read(self) -> MirrorMemory:
-        self._seen, data = self._outside(), caches.recall(self._path)
+        self._seen = self._outside()
+        data = self._recalled()
         try:
             self.turn, self.maker, self.boot = int(data["turn"]), str(data["maker"]), str(data["boot"])
             self.rendered, self.commit = int(data["rendered"]), str(data["commit"])
@@ -77,6 +79,15 @@ class MirrorMemory:
             self.turn, self.maker, self.boot, self.rendered, self.commit, self.files = 0, "", "", 0, None, {}
             self._resting = {}
         return self
+
+    def _recalled(self) -> Any:
+        """What the file contains. It is parsed once in a process while nobody writes it."""
+        found = _last.get(self._path)
+        if not self._seen or found is None or found[0] != self._seen:
+            found = self._seen, caches.recall(self._path)
+            _last.clear()
+            _last[self._path] = found
+        return found[1]
 
     def known(self, path: str) -> Known:
         if path in self._resting:

@@ -27,7 +27,7 @@ from moot.views import queries
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
     from moot.api.call import Call
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 _TURN = 5.0  # seconds to wait for the lock
 _ROUNDS = 8  # maximum rounds per sync, while others keep writing
+_FEW = 50  # events
 _PAUSE = 1.0  # seconds between checks of time limits in one process
 _AWAY = 1000  # files whose worktree does not exist now and that are remembered: it may come back
 
@@ -60,8 +61,10 @@ class FileMirrors(Mirrors):
         *,
         patient: bool = False,
         everything: bool = False,
+        also: Iterable[str] = (),
     ) -> tuple[Notice, ...]:
         changed = frozenset(event.stream for event in news or () if event.stream.startswith("document/"))
+        changed |= {f"document/{name}" for name in also}
         among = None if patient or everything else changed
         try:
             forms = self._forms()
@@ -148,6 +151,11 @@ class FileMirrors(Mirrors):
             if shown and document in (None, shown):
                 yield examined(form, store, one, file)
 
+    def shows(self, call: Call, document: str) -> bool:
+        context = SyncContext(call, self._forms(), among=frozenset({f"document/{document}"}))
+        found = [file for form, one, file in context.files(call.engine.read()) if form.document_of(one) == document]
+        return bool(found) and all(os.path.lexists(file.path) for file in found)
+
     def _forms(self) -> list[Form]:
         if not self._made:  # a pack's own form can fail here
             self._made = [form_of(spec, self._packs) for spec in self._packs.mirrors]
@@ -216,8 +224,14 @@ class _Sync:
     def _is_in_step(self, wanted: int) -> bool:
         """Whether there is nothing to absorb and nothing to render."""
         memory = self._memory
-        rendered = memory.rendered >= wanted and memory.maker == self._context.maker and self._is_of_this_log()
+        shown = memory.rendered >= wanted or self._is_about_others(memory.rendered)
+        rendered = shown and memory.maker == self._context.maker and self._is_of_this_log()
         return rendered and all(self._is_as_left(seen) for seen in self._seen) and not self._due()
+
+    def _is_about_others(self, after: int) -> bool:
+        """Whether no file shows the few events since the last rendering. Then there is nothing to note, either."""
+        events = self._engine.log.raw.read(after, _FEW)
+        return len(events) < _FEW and not showing(events, self._context.forms)
 
     def _due(self) -> list[Form]:
         return [form for form in self._context.forms if form.is_due(self._call)]

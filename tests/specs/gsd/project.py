@@ -121,9 +121,11 @@ class Project(AnyProject):
         self.path(name).write_text(text, encoding="utf-8")
 
     def add(self, *events: Any) -> None:
-        """Append events to the file by hand, without numbers."""
+        """Append events to the file by hand, without numbers, and in one instant: others may be reading."""
         content = self.file()
-        self.put({**content, "events": [*content["events"], *events]})
+        draft = self.root.parent / f"{self.root.name}.draft"
+        draft.write_text(json.dumps({**content, "events": [*content["events"], *events]}, indent=2), encoding="utf-8")
+        draft.replace(self.path())
 
     def take(self, *events: Any) -> dict[str, str]:
         """Append events to the file, and let any call of moot absorb them. Returns its warnings."""

@@ -50,6 +50,54 @@ def test_each_kind_is_brought_before_a_person_and_the_answer_is_in_the_file(boar
     assert record.ended_at
 
 
+@pytest.mark.proves("S4-DEC-07", "S4-INS-03")
+def test_a_task_waits_for_the_user_from_its_checkpoint_on_even_if_nobody_announced_its_start(board: Board) -> None:
+    board.plan_file("01-03", "phase: 01-base", "plan: 03", tasks=("Build it", "Look at it"))
+    board.write(REACHED)
+    board("mirror")
+    (name,) = [one.id for one in board.ws.checkpoints()]
+    plan = board.gsd.plan("01-03").plan
+    assert [(task.state, task.name) for task in plan.tasks] == [("planned", "Build it"), ("waiting", "Look at it")]
+    assert (plan.state, board.gsd.phase("01").waiting) == ("waiting", 1)
+    late = board("gsd", "wait", "--phase", "01", "--tasks", "1", "--timeout", "0")
+    assert f"01-03 task 2 waiting Look at it ({name}, human-verify: user approval)" in late.out
+    board("checkpoint", "resolve", name, "approved")
+    assert state(board) == "planned"
+
+
+@pytest.mark.proves("S4-DEC-07")
+def test_a_checkpoint_of_moots_own_verb_makes_the_task_wait_too(board: Board) -> None:
+    board.start("01-03", 2, "Look at it")
+    board.ws.checkpoint_reach("Which one?", kind="decision", task="01-03.2")
+    assert state(board) == "waiting"
+
+
+@pytest.mark.proves("S4-DEC-07")
+def test_a_task_waits_until_each_of_its_checkpoints_is_answered(board: Board) -> None:
+    board.start("01-03", 2, "Look at it")
+    for kind in KINDS:
+        board.emit({**REACHED, "checkpointType": kind})
+    first, second, third = [one.id for one in board.ws.checkpoints()]
+    board.emit({**REACHED, "checkpointType": KINDS[0]})  # a repeat of one that is open
+    assert [one.id for one in board.ws.checkpoints()] == [first, second, third]
+    board.gsd.emit({"type": "checkpoint:resolved", "plan": "01-03", "task": 2, "answer": "the newest"})
+    board.ws.checkpoint_resolve(first, "the oldest")
+    assert state(board) == "waiting"
+    assert board.gsd.wait(plan="01-03", checkpoint=True, timeout=0).outcome == "timeout"
+    board.gsd.emit({"type": "checkpoint:resolved", "plan": "01-03", "task": 2, "answer": "the last one"})
+    assert state(board) == "running"
+    assert board.gsd.wait(plan="01-03", checkpoint=True, timeout=0).outcome == "completed"
+    answers = {one.id: one.answer for one in board.ws.checkpoints(all=True)}
+    assert answers == {first: "the oldest", second: "the last one", third: "the newest"}
+
+
+@pytest.mark.proves("S4-HAN-04")
+def test_the_live_view_has_plan_task_type_and_what_is_awaited(board: Board) -> None:
+    name = reach(board, "human-action")
+    shown = board("watch", "--once").out.splitlines()
+    assert f"  01-03 waiting 0/1  2 waiting for you: {name} (human-action: user approval)" in shown
+
+
 @pytest.mark.proves("S4-DEC-07")
 def test_the_answer_reaches_the_plan_that_waits_over_any_surface(board: Board) -> None:
     with Workspace(board.root) as ada:

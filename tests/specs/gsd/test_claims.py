@@ -189,6 +189,18 @@ def test_a_claim_also_ends_without_a_rival_and_the_time_can_be_set(make_project:
     project.emit(claimed(USERS, plan="01-03"))
 
 
+@pytest.mark.proves("S4-HRD-11", "S4-HRD-12")
+def test_the_release_of_an_expired_claim_is_no_sign_of_life_of_its_holder(make_project: Callable[..., Project]) -> None:
+    clock = MovableClock()
+    project = make_project(clock=clock)
+    project.take({**samples.STARTED, "plan": "01-02", "task": 1}, {**CLAIMED, "plan": "01-02"})
+    clock.by += 31 * MINUTE
+    project.look()
+    assert project.events_shown[-1]["cause"].startswith("no event from its holder")
+    (task,) = project.ask("gsd plan", plan="01-02")["plan"]["tasks"]
+    assert (task["state"], task["silent_for"] > 30 * MINUTE) == ("stalled", True)
+
+
 @pytest.mark.proves("S4-HRD-13")
 def test_several_paths_are_claimed_together_or_not_at_all(project: Project) -> None:
     project.emit(claimed("b.ts", plan="01-02"))

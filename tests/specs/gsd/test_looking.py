@@ -136,7 +136,7 @@ def test_one_query_shows_all_tasks_of_a_phase_with_times_agent_and_last_error(ne
         "  1 completed abc1234 gsd-executor",
         "  1 failed Hard one Tests fail gsd-executor",
         "  2 running run 2 Retried gsd-executor",
-        f"  2 waiting Look for you: {checkpoint.id} gsd-executor",
+        f"  2 waiting Look for you: {checkpoint.id} (human-verify: a look) gsd-executor",
         "  1 stalled Silent silent ",
     ):
         assert line in said

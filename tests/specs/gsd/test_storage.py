@@ -110,6 +110,16 @@ def test_an_existing_file_is_absorbed_with_its_numbers(folder: Path) -> None:
     project.close()
 
 
+def test_whoever_moves_a_project_over_is_told_how_many_events_were_taken(project: Project) -> None:
+    project.add({"type": "build:passed", "timestamp": "2024-01-15T10:30:00Z"}, samples.DECIDED)
+    taken = project.cli("pack", "adopt").result
+    assert (taken["posted"], taken["tasks"]) == (2, {})
+    project.add(started(task=2))
+    said = project.voice("pack", "adopt").out
+    assert said.startswith("Taken over: 1 event, 1 task (")
+    assert project.voice("pack", "adopt").out.startswith("Nothing to take over")
+
+
 @pytest.mark.proves("S4-STO-03")
 def test_the_storage_sample_is_absorbed_with_its_highest_number(folder: Path) -> None:
     project = existing(folder, {"events": [STARTED, CREATED, COMPLETED], "lastEventId": 42, "retentionPolicy": "24h"})

@@ -9,7 +9,7 @@ import pytest
 from moot.core.principal import Actor
 from moot.core.task import MoveTask
 from tests.person import ME
-from tests.specs.orchestrator.project import FILES, Project, bodies
+from tests.specs.orchestrator.project import FILES, LOG, Project, bodies
 from tests.specs.orchestrator.samples import CLEARED, assignment, report
 
 
@@ -149,6 +149,25 @@ def test_an_empty_file_that_showed_nothing_clears_nothing(project: Project) -> N
     project.look()
     assert project.file("developer")["messages"] == [assignment()]
     assert project.events("mailbox:cleared") == []
+
+
+@pytest.mark.proves("S0-CL-04", "S0-HRD-23")
+def test_an_empty_file_as_moot_wrote_it_is_an_old_copy_and_its_writer_learns_how_to_clear(project: Project) -> None:
+    old = project.path("developer").read_bytes()
+    project.assign()
+    project.path("developer").write_bytes(old)
+    warning = project.look()["mailbox_not_emptied"]
+    assert "nothing was cleared" in warning
+    assert "`moot mailbox clear @developer --force`" in warning
+    assert project.file("developer")["messages"] == [assignment()]
+    assert project.events("mailbox:cleared") == []
+    (line,) = [line for line in (project.root / LOG).read_text().splitlines() if "nothing was cleared" in line]
+    assert "[WARN] .claude-orchestrator/tasks/messages/to-developer.json" in line
+    assert "set lastRead to the time of clearing" in line
+    assert "mailbox_not_emptied" not in project.look()
+    project.write("developer", {"messages": [], "lastRead": "2026-11-16T08:00:00.000Z"})
+    assert "mailbox_emptied" in project.look()
+    assert project.file("developer")["messages"] == []
 
 
 @pytest.mark.proves("S0-CL-05")

@@ -728,6 +728,24 @@ def test_attempts_are_counted_and_limited(staffed: Project) -> None:
 
 
 @pytest.mark.proves("S0-HRD-13")
+def test_a_person_is_told_of_a_task_that_only_a_person_can_try_again(make_project: Callable[..., Project]) -> None:
+    project = make_project("attempts = 2\n")
+    project.assign()
+    project.run("task reject", task="task-001", reason="Add a test.")
+    assert project.ask("needs-me") == []  # the lead can reset it
+    project.run("task reopen", task="task-001")
+    project.assign()
+    project.run("task reject", task="task-001", reason="Still none.")
+    (item,) = project.ask("needs-me")
+    assert (item["kind"], item["id"]) == ("task", "task-001")
+    assert "rejected after 2 attempts: Still none." in item["text"]
+    assert item["command"] == "moot task reopen task-001 --override --reason '…'"
+    assert "task-001" in project.voice("watch", "--once").out.partition("Problems: 1")[2]
+    project.run("needs-me", answer="task-001", text="Once more, with the test.")
+    assert (project.state(), project.ask("needs-me")) == ("pending", [])
+
+
+@pytest.mark.proves("S0-HRD-13")
 def test_the_limit_of_attempts_can_be_set(make_project: Callable[..., Project]) -> None:
     project = make_project("attempts = 1\n")
     project.assign()

@@ -186,6 +186,7 @@ def test_a_writer_that_knows_only_files_learns_from_the_log_why_its_entry_vanish
     assert "implementing" in status
     for held in project.held():
         project.run("held drop", id=held["id"], reason="wrong")
+        assert lines(project, f"{held['id']} dropped: wrong")
     assert len(lines(project, "dropped: wrong")) == 3
 
 

@@ -307,7 +307,7 @@ class DocumentForm(Form):
             author=author, leaves=facts.leaves, base=facts.base, owners=owners, wins=self.spec.wins
         )
         work.do("document", name, command)
-        return Taken(notices=tuple(self._notices(work, one, before)))
+        return Taken(notices=tuple(self._notices(work, one, name, before)))
 
     def _rights(self, work: Work, name: str) -> tuple[str, Mapping[str, str]]:
         """Who has changed the file, and the owners of its values."""
@@ -318,6 +318,15 @@ class DocumentForm(Form):
 
         author = author_of(work.store, name)
         return author, {**self._owners, **owners_of(pack, author)}
+
+    def _claims(self, work: Work, name: str, values: Mapping[str, Any]) -> dict[str, str]:
+        """The markers of stages among refused values, each with the reason."""
+        pack = self._pipeline_pack()
+        if pack is None:
+            return {}
+        from moot.pipelines.documents import unearned
+
+        return unearned(pack, work.state("document", name).leaves, values)
 
     def _is_in_a_stage(self, work: Work, name: str) -> bool:
         if self._pipeline_pack() is None:
@@ -335,12 +344,16 @@ class DocumentForm(Form):
         mirror, worktree = f"{self.spec.pack}/{self.spec.name}", self._worktree(one.worktree)
         return OpenDocument(mirror=mirror, worktree=worktree, subject=one.subject, leaves=first)
 
-    def _notices(self, work: Work, one: Instance, before: int) -> Iterator[Notice]:
+    def _notices(self, work: Work, one: Instance, name: str, before: int) -> Iterator[Notice]:
         for draft in work.drafts[before:]:
             if draft.type == "document:refused":
-                touched = ", ".join((*draft.data["set"], *draft.data.get("gone", ())))
+                claims = self._claims(work, name, draft.data["set"])
+                for pointer, why in claims.items():
+                    yield Notice("marker_refused", f"{one.name}: {pointer}: true is not accepted: {why}.")
+                others = [at for at in (*draft.data["set"], *draft.data.get("gone", ())) if at not in claims]
                 owners = ", ".join(draft.data.get("owners", ()))
-                yield Notice("change_refused", f"{one.name}: {touched} belongs to {owners}; the change was not taken.")
+                said = f"{one.name}: {', '.join(others)} belongs to {owners}; the change was not taken."
+                yield from [Notice("change_refused", said)] if others else []
             elif draft.type == "document:conflicted":
                 touched = ", ".join(dict.fromkeys((*draft.data["log"], *draft.data["file"])))
                 won = draft.data["won"]

@@ -69,6 +69,7 @@ class EntryNews(Record):
     back: tuple[str, ...] = ()  # those of them that were cleared
     fresh: tuple[Fresh, ...] = ()
     clears: bool = False
+    old: bool = False  # the file is empty, but is one that moot wrote before
     reads: bool = False  # take only the time of the last read
 
 
@@ -170,9 +171,10 @@ class EntriesForm(Form):
         store = call.engine.store
         emptied = not content.entries and bool(memo)
         if author == self._writer.principal:
-            clears = emptied and self.spec.emptied == "clear" and not self._is_own_render(store, content)
-            news = self._compared(call, store, content, memo).replace(clears=clears)
-            return news if news.fresh or news.back or clears or content.extra else None
+            cleared = emptied and self.spec.emptied == "clear"
+            old = cleared and self._is_own_render(store, content)
+            news = self._compared(call, store, content, memo).replace(clears=cleared and not old, old=old)
+            return news if news.fresh or news.back or cleared or content.extra else None
         stood = isinstance(content.read, str) and queries.was_last_read(store, self.spec.mailbox, content.read)
         return None if stood or emptied else self._compared(call, store, content, memo).replace(reads=True)
 
@@ -300,6 +302,8 @@ class EntriesForm(Form):
             notices += _notice(one, held.hold_keys(work, content.extra, unknown), unknown)
         if facts.clears:
             notices += self._take_clear(work, one, content.read, memo)
+        if facts.old:
+            notices.append(self._tell_of_old(work, one))
         rest = tuple(fresh.replace(missing=fresh.missing - heard.get(fresh.text, 0)) for fresh in facts.fresh[done:])
         left = facts.replace(fresh=rest, back=(), clears=False) if rest else None
         return Taken(notices=tuple(notices), rest=left, refused=tuple(refused))
@@ -347,6 +351,17 @@ class EntriesForm(Form):
         said = f"{one.name} was emptied. Unread and hidden now: {listed}."
         back = f"`{command_line('mailbox restore', self.spec.mailbox)}` puts them back."
         return [Notice("mailbox_emptied", f"{said} {back}")]
+
+    def _tell_of_old(self, work: Work, one: Instance) -> Notice:
+        """An empty file like those that moot wrote is taken for an old copy; whoever meant to clear it must know."""
+        said = "was replaced by an empty file that moot wrote earlier: an old copy, so nothing was cleared."
+        newer = f"set {self._read} to the time of clearing, or run " if self._read else ""
+        said += f" To clear it, {newer}`{command_line('mailbox clear', self.spec.mailbox, options='--force')}`."
+        if any(mirror.form == "lines" and mirror.pack == self.spec.pack for mirror in self.packs.mirrors):
+            from moot.api.protocol.journal_lines import WARN, note
+
+            note(work, self.spec.pack, WARN, f"{one.path} {said}")
+        return Notice("mailbox_not_emptied", f"{one.name} {said}")
 
     def _take_read(self, work: Work, one: Instance, last_read: object, in_hand: Sequence[str]) -> Taken:
         """Acknowledge the messages in the file, because it has a new time of the last read."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from moot.core.deciders.checkpoint import Checkpoint
     from moot.packs.gsd.telling import Telling
 
-LIST = "checkpoints"  # by task: the id of its open checkpoint, or of its last one
+LIST = "checkpoints"  # by task: the id of its last checkpoint, and those of earlier ones that were open then
 
 
 def present(telling: Telling) -> None:
@@ -35,10 +35,10 @@ def present(telling: Telling) -> None:
         options=_options(event.get("options")),
         task=telling.task,
     )
+    earlier = [state.id for state in _open(telling)]
     work.do("checkpoint", identity, command, pack=FEED)
-    telling.put(
-        LIST, telling.task, {"id": identity, "plan": event["plan"], "task": event["task"], "number": telling.number}
-    )
+    row = {"id": identity, "plan": event["plan"], "task": event["task"], "number": telling.number}
+    telling.put(LIST, telling.task, {**row, **({"earlier": earlier} if earlier else {})})
     about = f"{event['plan']} task {event['task']} ({event['checkpointType']})"
     telling.tell(
         (ORCHESTRATORS,), f"{identity}: {about} awaits: {event['awaiting']}", thread=identity, task=telling.task
@@ -47,14 +47,20 @@ def present(telling: Telling) -> None:
 
 def decide(telling: Telling) -> bool:
     """Make sure that the task exists. True if the same checkpoint is open already."""
-    work, event, name = telling.work, telling.event, telling.task
     tasks.ensure(telling, _who(telling))
-    row = telling.rows.get(LIST, name)
-    state: Checkpoint | None = work.state("checkpoint", row["id"]) if row else None
-    if state is None or not state.open or (state.kind, state.awaiting) != (event["checkpointType"], event["awaiting"]):
+    said = telling.event["checkpointType"], telling.event["awaiting"]
+    same = next((state for state in _open(telling) if (state.kind, state.awaiting) == said), None)
+    if same is None:
         return False
-    telling.flag(f"repeat: {state.id} already awaits the same")
+    telling.flag(f"repeat: {same.id} already awaits the same")
     return True
+
+
+def _open(telling: Telling) -> list[Checkpoint]:
+    """The open checkpoints of the task that the event names, oldest first."""
+    row = telling.rows.get(LIST, telling.task) or {}
+    names = [*row.get("earlier", ()), *([row["id"]] if row else [])]
+    return [state for name in names if (state := telling.work.state("checkpoint", name)).open]
 
 
 def _who(telling: Telling) -> str:
@@ -85,9 +91,10 @@ def check_person(telling: Telling) -> None:
 
 def resolve(telling: Telling) -> None:
     """Record the answer that a person gave. Raises if there is nothing to answer."""
-    row = telling.rows.get(LIST, telling.task)
+    row, still = telling.rows.get(LIST, telling.task), _open(telling)
     event = telling.event
-    state: Checkpoint | None = telling.work.state("checkpoint", row["id"]) if row else None
+    last: Checkpoint | None = telling.work.state("checkpoint", row["id"]) if row else None
+    state = still[-1] if still else last
     if state is None:
         raise Unknown(
             "unknown_checkpoint",

@@ -1,8 +1,8 @@
 """How phases, plans and tasks stand, read from the views: for the verbs, the section of `moot watch`, and concerns.
 
 A task is what its latest run says (the list `tasks` of the feed). It is stalled if its agent has sent no event for too
-long, and waits for the user while it has an open checkpoint. A plan is done when its declared tasks are completed, or
-when it has a summary.
+long. Until it has ended, it waits for the user while it has an open checkpoint, whether or not anybody announced its
+start. A plan is done when its declared tasks are completed, or when it has a summary.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
     from moot.api.call import Call
     from moot.core.deciders.checkpoint import Checkpoint
+    from moot.packs.gsd.ids import PlanId
     from moot.views.store import Store
 
     Row = dict[str, Any]
@@ -63,16 +64,18 @@ class Snapshot:
         self.files: dict[str, PlanFacts] = all_plans(self.store)
         self.missing = _missing(self.store)
         self.claims = _claims(self)
+        self.checkpoints = _open_checkpoints(self.store)
 
     # --- tasks -------------------------------------------------------------------------------------------------------
 
-    def task(self, row: Row, checkpoint: str) -> TaskStatus:
-        """A task by its row. `checkpoint`: the id of its open checkpoint, if it has one."""
+    def task(self, row: Row, checkpoint: Checkpoint | None) -> TaskStatus:
+        """A task by its row, and its oldest open checkpoint."""
         state, silent = str(row["state"]), None
         if state == RUNNING:
             silent = max(0.0, self.now - self._last_sign(row))
-            state = WAITING if checkpoint else STALLED if has_lapsed(silent, self.limits["stalled_after"]) else RUNNING
-        return TaskStatus(
+            stalled = has_lapsed(silent, self.limits["stalled_after"])
+            state = WAITING if checkpoint is not None else STALLED if stalled else RUNNING
+        found = TaskStatus(
             plan=row["plan"],
             task=row["task"],
             name=row.get("name") or "",
@@ -85,11 +88,11 @@ class Snapshot:
             seconds=row.get("seconds"),
             commit=row.get("commit") or "",
             error=row.get("error") or "",
-            checkpoint=checkpoint if state == WAITING else "",
             silent_for=silent,
             flags=tuple(row.get("flags") or ()),
             number=row.get("end") or 0,
         )
+        return _asking(found, checkpoint) if checkpoint is not None and state == WAITING else found
 
     def _last_sign(self, row: Row) -> float:
         """When the agent of a running task last sent an event, in seconds since 1970."""
@@ -99,25 +102,31 @@ class Snapshot:
         for entry in feeds.last_entries(self.store, FEED, _RECENT, [("plan", plan.name)]):
             event = entry.event
             own = event.get("agent", row["agent"]) == row["agent"] and "requiredBy" not in event
-            if own and not entry.cause and plan in plans_of(event):
+            lapsed = event.get("type") == "file:released" and "cause" in event  # moot or somebody else released it
+            if own and not lapsed and not entry.cause and plan in plans_of(event):
                 return max(seen, entry.at)
         return seen
 
     def tasks(self, prefix: str, end: str) -> dict[str, list[TaskStatus]]:
         """The tasks whose ids are from `prefix` on and before `end`, by plan."""
-        waiting = feeds.rows(self.store, FEED, "checkpoints", (prefix, end))
         found: dict[str, list[TaskStatus]] = {}
-        for name, row in feeds.rows(self.store, FEED, "tasks", (prefix, end)).items():
+        rows = feeds.rows(self.store, FEED, "tasks", (prefix, end))
+        for name in dict.fromkeys((*rows, *(name for name in self.checkpoints if prefix <= name < end))):
             known = task_of(name)
             if known is not None:
-                found.setdefault(known[0].name, []).append(self.task(row, self._open(waiting.get(name))))
+                checkpoint = self.checkpoints.get(name)
+                task = self.task(rows[name], checkpoint) if name in rows else self._unannounced(name)
+                found.setdefault(known[0].name, []).append(task)
         return {plan: sorted(tasks, key=lambda task: task.task) for plan, tasks in found.items()}
 
-    def _open(self, row: Row | None) -> str:
-        if row is None:
-            return ""
-        state: Checkpoint = states.state(self.store, "checkpoint", row["id"])[0]
-        return state.id if state.open else ""
+    def _unannounced(self, name: str) -> TaskStatus:
+        """A task that has reached a checkpoint, and whose start nobody announced."""
+        known = task_of(name)
+        assert known is not None, "the caller has checked it"
+        plan, number = known[0].name, known[1]
+        titles = self.files.get(plan, PlanFacts(id=plan)).tasks
+        title = titles[number - 1] if number <= len(titles) else ""
+        return _asking(TaskStatus(plan, number, title, WAITING), self.checkpoints[name])
 
     # --- plans -------------------------------------------------------------------------------------------------------
 
@@ -230,11 +239,13 @@ def waiting_plans(call: Call) -> list[WaitingPlan]:
 
 
 def checkpoints(call: Call, plan: str) -> list[Checkpoint]:
-    """The last checkpoint of each task of a plan, in order of the tasks."""
+    """The last checkpoint of each task of a plan, and every other one that is open, in order of the tasks."""
     found, store = plan_of(plan), call.engine.read()
     assert found is not None, "the caller has checked it"
     rows = feeds.rows(store, FEED, "checkpoints", (f"{found.name}.", f"{found.name}/"))
-    return [states.state(store, "checkpoint", row["id"])[0] for row in rows.values()]
+    last = [states.state(store, "checkpoint", row["id"])[0] for row in rows.values()]
+    every = {one.id: one for one in (*_open_of(store, found), *last)}
+    return sorted(every.values(), key=lambda one: (task_of(one.task) or (found, 0))[1])
 
 
 def known_plan(call: Call, plan: PlanStatus) -> PlanStatus:
@@ -248,6 +259,28 @@ def known_plan(call: Call, plan: PlanStatus) -> PlanStatus:
         "`moot gsd phase PHASE` lists the plans of a phase.",
         plan=plan.plan,
     )
+
+
+def _asking(task: TaskStatus, checkpoint: Checkpoint) -> TaskStatus:
+    """The task, waiting for the answer to a checkpoint."""
+    return task.replace(
+        checkpoint=checkpoint.id, checkpoint_type=checkpoint.kind, awaiting=checkpoint.awaiting or checkpoint.question
+    )
+
+
+def _open_checkpoints(store: Store) -> dict[str, Checkpoint]:
+    """The oldest open checkpoint of each task, by the id of the task."""
+    found: dict[str, Checkpoint] = {}
+    for state in queries.things(store, "checkpoint"):
+        if state.task is not None:
+            found.setdefault(state.task, state)
+    return found
+
+
+def _open_of(store: Store, plan: PlanId) -> list[Checkpoint]:
+    """The open checkpoints of a plan, oldest first."""
+    named = [(task_of(state.task), state) for state in queries.things(store, "checkpoint")]
+    return [state for known, state in named if known is not None and known[0] == plan]
 
 
 def _missing(store: Store) -> dict[str, list[MissingArtifact]]:

@@ -91,7 +91,7 @@ def task_line(task: TaskStatus, indent: str = "") -> Line:
         "completed": task.commit[:10],
         "failed": task.error,
         "stalled": f"silent {age(task.silent_for or 0.0)}",
-        "waiting": f"for you: {task.checkpoint}",
+        "waiting": f"for you: {task.checkpoint} ({task.checkpoint_type}: {task.awaiting})",
     }.get(task.state, "")
     again = f" run {task.runs}" if task.runs > 1 else ""
     took = f" {task.duration}" if task.duration else ""

@@ -32,7 +32,9 @@ class TaskStatus(Record):
     seconds: float | None = None
     commit: str = ""
     error: str = ""
-    checkpoint: str = ""  # the id of the open checkpoint
+    checkpoint: str = ""  # while it waits: the id of its oldest open checkpoint, its type, and what it awaits
+    checkpoint_type: str = ""
+    awaiting: str = ""
     silent_for: float | None = None
     flags: tuple[str, ...] = ()
     number: int = 0  # of the event that ended it

@@ -34,7 +34,7 @@ def emitter(call: Call, replace: bool) -> Answer:
     if os.path.lexists(path) and not replace:
         raise Refused(
             "emitter_exists",
-            f"{path} already exists, and has another content. It was left alone.",
+            f"{path} already exists with different content. It was left alone.",
             "Replace it: `moot gsd emitter --replace`.",
             file=path,
         )

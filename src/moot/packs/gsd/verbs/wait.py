@@ -164,8 +164,9 @@ def _lines(found: PhaseOutcome) -> Iterable[str]:
     for task in found.failed:
         yield "  " + one_line(f"{_titled(task)} ({task.agent}): {task.error}", 500)
     for task in found.running:
-        silent = f", last sign of life {age(task.silent_for)} ago" if task.silent_for is not None else ""
-        yield "  " + one_line(f"{_titled(task)} ({task.agent}{silent})", 300)
+        silent = f"last sign of life {age(task.silent_for)} ago" if task.silent_for is not None else ""
+        asks = f"{task.checkpoint}, {task.checkpoint_type}: {task.awaiting}" if task.checkpoint else ""
+        yield "  " + one_line(f"{_titled(task)} ({', '.join(filter(None, (task.agent, silent, asks)))})", 300)
     yield from (f"  ! {one_line(doubt, 300)}" for doubt in found.doubts)
 
 
