@@ -1,4 +1,4 @@
-"""A stored command never answers with a failure, whatever goes wrong after its append."""
+"""A stored command never answers with a failure, whatever goes wrong after its append; a run that goes on does."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class FullDisk(Mirrors):
     def __init__(self):
         self.looks = 0
 
-    def sync(self, _call, _news=None, *, patient=False, everything=False):  # noqa: ARG002
+    def sync(self, _call, _news=None, *, patient=False, everything=False, also=()):  # noqa: ARG002
         self.looks += 1
         if self.looks > 1:
             raise Unavailable("disk_full", "The disk is full.", "Free some space.")
@@ -50,6 +50,19 @@ def test_trouble_after_the_append_is_a_warning_and_the_answer_says_stored(sessio
     assert answer.result == {"position": 1}
     assert [warning.code for warning in answer.warnings] == ["disk_full"]
     assert [event.type for event in session.engine.log.read()] == ["task:added"]
+
+
+def test_trouble_in_a_verb_that_works_between_its_commits_is_an_error_whatever_it_stored_before(session):
+    def begin(call, _verb, given):
+        call.lasting = True
+        return given
+
+    session.mirrors, session.rewrite = FullDisk(), begin
+    with pytest.raises(Unavailable) as refusal:
+        session.run("task add", {"title": "Write the parser"})
+    assert refusal.value.code == "disk_full"
+    session.mirrors, session.rewrite = FullDisk(), None
+    assert session.run("task add", {"title": "Test the parser"}).result == {"position": 2}
 
 
 def test_trouble_before_anything_was_stored_is_an_error(session):

@@ -14,6 +14,7 @@ data = json.load(open(note))
 {change}
 json.dump(data, open(note, "w"))
 """
+SKIP = "print('status: skip\\nskip_reason: nothing new')"
 
 
 def failure(notes):
@@ -33,6 +34,14 @@ def test_a_marker_that_the_agent_sets_without_the_work_is_turned_back(notes):
 def test_a_claim_of_success_with_half_of_the_work_names_the_criterion_and_the_line(notes):
     notes.agent(GOOD.replace("for h in headings", "for h in headings[:1]"))
     assert failure(notes).problems == ("reports/a.md:1: 'Two' is missing (names-every-heading)",)
+
+
+def test_each_problem_is_on_a_line_of_its_own(notes):
+    notes.agent(GOOD.replace("for h in headings", "for h in []"))
+    problems = [f"  - reports/a.md:1: {name!r} is missing (names-every-heading)" for name in ("One", "Two")]
+    lines = notes.elsewhere().stdout.splitlines()
+    at = lines.index("a.txt: note-draft failed: 2 problems")
+    assert lines[at + 1 : at + 3] == problems
 
 
 def test_a_key_of_another_stage_is_refused_rendered_back_and_recorded(notes):
@@ -97,11 +106,58 @@ def test_an_answer_that_is_missing_or_invalid_fails_the_stage(notes, answer, sai
 
 
 def test_a_skip_by_the_agent_is_recorded_with_its_reason(notes):
-    notes.source("reports/a.md", "old\n")
-    notes.agent("print('status: skipped\\nskip_reason: nothing new')")
+    notes.source("reports/a.md", "- One\n- Two\n")
+    notes.agent(SKIP.replace("skip\\n", "skipped\\n"))
     notes.run()
     assert [step.text for step in notes.steps if step.what == "skipped"] == ["nothing new"]
     assert notes.note()["done"]["draft_reason"] == "nothing new"
+
+
+def test_a_skip_by_the_agent_is_held_to_the_criteria(notes):
+    notes.source("reports/a.md", "- One\n")
+    notes.agent(SKIP)
+    assert failure(notes).problems == ("reports/a.md:1: 'Two' is missing (names-every-heading)",)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("open(report, 'a').write('- Three')", "reports/a.md: skipped, but changed"),
+        ("os.unlink(report)", "reports/a.md: skipped, but changed"),
+        (CHANGE_NOTE.format(change='data["draft"] = {"words": 3}'), "/draft/words: skipped, but changed"),
+    ],
+)
+def test_an_agent_that_changes_anything_cannot_say_that_there_was_nothing_to_do(notes, change, said):
+    notes.source("reports/a.md", "- One\n- Two\n")
+    notes.agent(f"{change}\n{SKIP}")
+    assert failure(notes).problems == (said,)
+
+
+@pytest.mark.parametrize("change", ["open(report, 'a').write('- Three')", "os.unlink(report)"])
+def test_nor_can_it_say_so_when_it_is_asked_once_more(notes, change):
+    notes.source("reports/a.md", "- One\n- Two\n")
+    notes.agent(f"{change}\n{GOOD.replace('success', 'fine')}")
+    notes.run()
+    notes.agent(SKIP)
+    assert "draft_report failed" in notes.run(resume=True)
+    assert notes.steps[-2].problems == ("reports/a.md: skipped, but changed",)
+    notes.source("reports/a.md", "- One\n- Two\n- What a person added\n")
+    assert "draft_report skipped" in notes.run(resume=True)
+
+
+def test_a_report_that_a_failed_attempt_made_is_not_nothing(notes):
+    notes.agent(GOOD.replace("success", "fine"))
+    notes.run()
+    notes.agent(SKIP)
+    assert "draft_report failed" in notes.run(resume=True)
+    assert notes.steps[-2].problems == ("reports/a.md: skipped, but changed",)
+
+
+def test_an_agent_that_skips_may_say_so_in_the_document(notes):
+    notes.source("reports/a.md", "- One\n- Two\n")
+    notes.agent(CHANGE_NOTE.format(change='data["done"] |= {"draft": True, "draft_skipped": True}') + SKIP)
+    notes.run()
+    assert (notes.steps[-1].text, notes.note()["done"]["draft_skipped"]) == ("finished", True)
 
 
 def test_fifty_megabytes_of_output_do_not_hide_the_answer(notes):

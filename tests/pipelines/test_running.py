@@ -158,7 +158,7 @@ def test_without_a_command_the_run_stops_before_that_stage_and_keeps_the_rest(no
 def test_a_command_that_nobody_allowed_does_not_run(notes):
     notes.person.allow("notes.draft_report", revoke=True)
     assert "draft_report failed" in notes.run()
-    assert "Nobody allowed" in notes.error.message
+    assert "Nobody has allowed" in notes.error.message
     assert notes.ran() == 0
 
 
@@ -220,3 +220,50 @@ def test_something_else_in_the_place_of_a_file_fails_the_stage_and_is_never_wait
     notes.run()
     [failed] = [step for step in notes.steps if step.what == "failed"]
     assert (failed.stage, failed.text) == ("outline", "reports/a.md is not a regular file")
+
+
+def test_a_stage_runs_again_by_its_name_on_what_a_person_has_repaired(notes):
+    assert notes.run()[-2] == "check passed"
+    report = notes.root / "reports/a.md"
+    report.write_text(report.read_text() + "Repaired by hand\n")
+    for _ in range(2):  # also again
+        assert notes.run(stage="polish") == ["outline reused", "draft_report reused", "polish passed", "ended"]
+        assert "Repaired by hand" in report.read_text()
+    assert notes.run(resume=True)[-2:] == ["check passed", "ended"]
+    assert notes.ran() == 1
+
+
+def test_a_failed_stage_runs_again_by_its_name_and_what_it_deleted_still_counts(notes):
+    notes.agent(GOOD.replace('f"- {h}', '"" if h == "Two" else f"- {h}'))
+    assert notes.run()[-1] == "ended"
+    assert notes.states()["draft_report"] == "failed"
+    report = notes.root / "reports/a.md"
+    report.write_text("Half of it by hand\n")
+    notes.agent('print("status: success")')
+    assert "draft_report failed" in notes.run(stage="draft_report")
+    notes.agent('open(report, "a").write("- One\\n- Two\\n")\nprint("status: success")')
+    assert "draft_report passed" in notes.run(stage="draft_report")
+    assert report.read_text() == "Half of it by hand\n- One\n- Two\n"
+
+
+def test_a_stage_does_not_run_by_its_name_when_an_earlier_one_must_or_a_file_is_gone(notes):
+    notes.run()
+    (notes.root / "reports/a.md").unlink()
+    with pytest.raises(Refused, match=r"reports/a\.md"):
+        notes.run(stage="polish")
+    assert notes.run()[-1] == "ended"
+    notes.source("a.txt", "# Other\n")
+    with pytest.raises(Refused, match=r"note-outline must run again: a\.txt changed"):
+        notes.run(stage="polish")
+    assert notes.ran() == 2
+
+
+def test_a_run_that_reuses_everything_does_not_touch_the_document(notes):
+    notes.run()
+    path = notes.root / "notes/a.json"
+    before = path.stat()
+    assert notes.run() == [*(f"{stage} reused" for stage in ALL), "ended"]
+    assert path.stat() == before
+    path.unlink()
+    assert notes.run()[-1] == "ended"
+    assert path.exists(), "it is written again, and what was lost is done again"

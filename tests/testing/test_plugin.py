@@ -25,8 +25,10 @@ def project(tmp_path: Path):
     def run(code: str, *words: str, **environment: str) -> Ran:
         (tmp_path / "test_it.py").write_text(code, encoding="utf-8")
         env = {key: value for key, value in os.environ.items() if not key.startswith(("MOOT_", "PYTEST_"))}
+        quiet = ("-q", "-W", "error", "--strict-markers", "-p", "no:cacheprovider")
+        apart = f"--basetemp={tmp_path / 'inner'}"  # otherwise it also removes the folders of earlier runs
         done = subprocess.run(
-            [sys.executable, "-m", "pytest", "-q", "-W", "error", "--strict-markers", "-p", "no:cacheprovider", *words],
+            [sys.executable, "-m", "pytest", *quiet, apart, *words],
             cwd=tmp_path,
             env={**env, **environment},
             capture_output=True,

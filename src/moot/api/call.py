@@ -16,7 +16,7 @@ from moot.views import queries, states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any, Self
 
     from moot.api.answer import Answer
@@ -62,6 +62,7 @@ class Call:
         self.adopting: tuple[str, ...] = ()  # packs whose files are taken over as they are: see `pack adopt`
         self._warnings: list[Notice] = []
         self._stored = 0  # the last position that this call has appended
+        self.lasting = False  # a verb that works between its commits: an error is an error, whatever was stored before
         self._reads = False  # whether it only reads, in the present
         self._request: tuple[str, str | None, Mapping[str, Any]] = ("", None, {})
         self._login: str | None = None
@@ -110,9 +111,9 @@ class Call:
         """Run a verb."""
         verb = catalogue.find(name, self.packs)
         given = catalogue.checked(verb, arguments)
-        self._warnings, self._stored, self.outcome = list(self.workspace.notices), 0, None
-        if self.engine is not self._lent:
-            self.use_own_engine()
+        self._warnings, self._stored = list(self.workspace.notices), 0
+        self.outcome, self.lasting = None, False
+        self.use_own_engine()
         kind = catalogue.kind_of(verb, given)
         reads = not verb.writes or bool(given.get("peek")) or catalogue.only_looks(verb, kind)
         # Reading an old log does not upgrade it. A caller without an identity can only read.
@@ -131,7 +132,7 @@ class Call:
             if self.mirrors is not None and not verb.quiet and not name.startswith("held"):
                 self._remind_of_held()
         except (Unavailable, OSError) as error:
-            if not self._stored:
+            if not self._stored or self.lasting:
                 raise
             answer = self._stored_anyway(error)
         self._warn_of_the_log()
@@ -198,13 +199,10 @@ class Call:
         self.warn(error.code, f"{error.message} {error.remedy}")
         return Answer(result={"position": self._stored}, say=(f"stored, up to position {self._stored}",))
 
-    def commit(self, act: Callable[[Work], None]) -> Outcome:
-        """Decide and append as the caller, with the caller's key if there is one; then update the mirrors."""
-        if self.past is not None:  # some verbs only write with certain arguments
-            from moot.time_travel import read_only
-
-            raise read_only("Changing something")
-        outcome = self.engine.commit(lambda work: self.actor(work).principal, act, self._key())
+    def commit(self, act: Callable[[Work], None], asks: Iterable[tuple[str, Any]] = ()) -> Outcome:
+        """Decide and append as the caller, with its key if it has one; then update the mirrors. See `Engine.commit`."""
+        self._check_present("Changing something")  # some verbs only write with certain arguments
+        outcome = self.engine.commit(lambda work: self.actor(work).principal, act, self._key(), asks)
         self._kept(outcome)
         if outcome.events:
             if self.mirrors is not None:
@@ -212,6 +210,12 @@ class Call:
             if self.engine.requests is not None and not outcome.repeated:
                 self.remind_of_effects(outcome.events)
         return outcome
+
+    def _check_present(self, what: str) -> None:
+        if self.past is not None:
+            from moot.time_travel import read_only
+
+            raise read_only(what)
 
     def _kept(self, outcome: Outcome) -> Outcome:
         """Note that something is stored: from here on the call succeeds."""
@@ -222,10 +226,7 @@ class Call:
 
     def put_blob(self, data: bytes) -> str:
         """Store bytes, before the commit that references them. Returns their SHA-256. See `moot.engine.blobs`."""
-        if self.past is not None:
-            from moot.time_travel import read_only
-
-            raise read_only("Storing bytes")
+        self._check_present("Storing bytes")
         from moot.engine.blobs import Blobs
 
         return Blobs(self.place.state).put(data)
@@ -269,20 +270,19 @@ class Call:
             return principals.agent(state.name, state.incarnation if same else state.incarnation + 1)
 
         try:
-            # A key cannot be scoped by a name that differs each time.
-            key = self._key(None if name else principals.person(self.login))
+            key = self._key(None if name else principals.person(self.login))  # not by a name that differs each time
             return self._kept(self.engine.commit(principal, lambda work: act(work, wanted), key))
         except BaseException:
             self.caller = before
             raise
 
-    def sync(self, news: Sequence[Event] | None = None, *, everything: bool = False) -> None:
+    def sync(self, news: Sequence[Event] | None = None, *, everything: bool = False, also: Sequence[str] = ()) -> None:
         """Synchronize the mirrors, except where that would upgrade a log that is only read. See `Mirrors.sync`."""
         handle = self.engine.log.handle
         if self.mirrors is None or (handle.kept and handle.outdated):
             return
         try:
-            self._warnings += self.mirrors.sync(self, news, everything=everything)
+            self._warnings += self.mirrors.sync(self, news, everything=everything, also=also)
         except Unavailable as error:
             if error is not handle.damage:  # reads can continue on a damaged log
                 raise

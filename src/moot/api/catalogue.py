@@ -77,7 +77,8 @@ MODULES: dict[str, tuple[str, ...]] = {
     "moot.api.verbs.effects.allow": ("allow",),
     "moot.api.verbs.effects.effects": ("effects", "effects retry", "effects drop"),
     "moot.pipelines.verbs": ("run",),
-    "moot.pipelines.inspection": ("run status", "run explain", "run restore", "run stages"),
+    "moot.pipelines.inspection": ("run status", "run explain", "run stages"),
+    "moot.pipelines.restoring": ("run restore",),
     "moot.runs.inspection": ("runs", "run show", "run log"),
     "moot.api.verbs.search": ("search",),
     "moot.overview.verbs": ("watch",),
@@ -139,6 +140,7 @@ class Verb(Record):
     writes: bool = True
     opens: bool = True  # needs an existing workspace
     founds: bool = False  # a pack's verb: works in the workspace of its `path`, and creates it if there is none
+    in_repository: bool = False  # it founds nothing for a file outside any repository
     past: bool | None = None  # whether it accepts --at; None: if it writes nothing
     anybody: bool = False  # needs no identity, although it writes
     syncs: bool = True  # the files of packs are synchronized before it runs

@@ -80,7 +80,8 @@ def answer_in(output: str) -> dict[str, Any]:
     """The answer in the output of a command. Raises `StageError`."""
     text = last_block(output)
     if text is None:
-        raise StageError("the output has no YAML block with an answer" if output.strip() else "the output is empty")
+        text = "the output has no YAML block with an answer" if output.strip() else "the output is empty"
+        raise StageError(text, suggestion="It must end with a block of YAML, such as `status: success`.")
     return _parsed(text)
 
 

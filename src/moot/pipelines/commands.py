@@ -1,9 +1,9 @@
 """The one place where the command of an agent is run for a stage.
 
 The command is in `[run.PACK]` of moot.toml, and needs the consent of a person. It gets the prompt on standard input, in
-the root of the worktree; a word that is exactly `{ROLE}` is replaced by the path of that role. Its exit code means: 0
-success, 2 success with warnings, everything else failure, whatever its answer says. At its time limit the whole process
-group is ended.
+the root of the worktree. A word that is exactly `{ROLE}` is replaced by the path of that role, `{document}` by that of
+the document. Its exit code means: 0 success, 2 success with warnings, everything else failure, whatever it answers.
+At its time limit the whole process group is ended.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import time
 
+from moot.api.protocol.stage import DOCUMENT
 from moot.core.errors import Refused, Unavailable, Usage
 from moot.core.text import closest, one_line
 from moot.effects import agent_commands
@@ -20,11 +21,12 @@ from moot.pipelines.contract import StageError, StageOutput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from moot.api.call import Call
     from moot.api.protocol.stage import Stage
     from moot.core.handler import Handler
+    from moot.effects.consent import Consent
     from moot.effects.pinned import PinnedHandler
     from moot.pipelines.contract import Pipeline, StageInput
     from moot.pipelines.driver import CommandLock
@@ -49,23 +51,29 @@ def commands_of(call: Call, pipeline: Pipeline) -> dict[str, Handler]:
     return found
 
 
-def missing_command(pipeline: Pipeline, stage: Stage) -> Usage:
-    pack = pipeline.pack.name
+def is_inside(path: str, root: str) -> bool:
+    return os.path.join(os.path.realpath(path), "").startswith(os.path.join(os.path.realpath(root), ""))
+
+
+def missing_command(call: Call, pipeline: Pipeline, stage: Stage) -> Usage:
+    pack, root = pipeline.pack.name, call.place.main_root or call.place.root
+    file = "moot.toml" if is_inside(call.cwd, root) else os.path.join(root, "moot.toml")
     return Usage(
         "no_commands",
         f"The stage {stage.said} needs a command: moot.toml does not set run.{pack}.{stage.name}.",
-        f'In the table [run.{pack}] of moot.toml, add for example: {stage.name} = ["claude", "-p"]',
+        f'In the table [run.{pack}] of {file}, add for example: {stage.name} = ["claude", "-p"]',
         pack=pack,
         stage=stage.name,
     )
 
 
-def granted(call: Call, command: Handler) -> PinnedHandler:
-    """The command as it was allowed. Raises if nobody allowed it, or it cannot be run."""
-    from moot.api.verbs.effects.allow import consent_of
+def granted(consent: Consent, command: Handler, others: Iterable[Handler] = ()) -> PinnedHandler:
+    """The command as it was allowed. Raises if nobody allowed it, or it cannot be run.
+
+    `others`: commands that are needed later. The error also names those that nobody has allowed.
+    """
     from moot.runs.driving import not_allowed
 
-    consent = consent_of(call)
     pinned = consent.granted(command)
     why = agent_commands.obstacle(pinned if pinned is not None else consent.pinned(command))
     if why is not None:
@@ -76,7 +84,8 @@ def granted(call: Call, command: Handler) -> PinnedHandler:
             command=command.name,
         )
     if pinned is None:
-        raise not_allowed([command])
+        rest = [one for one in others if one.name != command.name and consent.granted(one) is None]
+        raise not_allowed([command, *rest])
     return pinned
 
 
@@ -104,7 +113,8 @@ def run(
 
     own = {"MOOT_RUN": run_id, "MOOT_STAGE": given.stage.name}
     place = call.place
-    if VARIABLE in call.env or place.root == place.common:
+    elsewhere = "" if is_inside(given.target.root, place.root) else given.target.root  # in no repository
+    if VARIABLE in call.env or place.root == place.common or elsewhere:
         own[VARIABLE] = place.root
     try:
         return agent_commands.run(
@@ -117,8 +127,10 @@ def run(
                 show=call.output if output else None,
                 hold=lock.file,
                 started=lock.started,
+                mark=lock.mark,
                 words=_words(given),
                 cancel=cancel,
+                cwd=elsewhere,
             ),
         )
     except agent_commands.CannotStart as error:
@@ -126,9 +138,10 @@ def run(
 
 
 def _words(given: StageInput) -> dict[str, str]:
-    """The paths of roles with one file. None of them can be taken for an option."""
-    found = {}
-    for role, paths in given.target.paths.items():
+    """The paths of roles with one file, and of the document. None of them can be taken for an option."""
+    found, document = {}, given.target.document
+    named = {DOCUMENT: (document.path,)} if document is not None and document.path else {}
+    for role, paths in {**named, **given.target.paths}.items():
         if len(paths) == 1:
             path = paths[0]
             found[f"{{{role}}}"] = os.path.join(os.curdir, path) if path.startswith("-") else path
@@ -150,6 +163,8 @@ def output_of(pipeline: Pipeline, given: StageInput, ran: Ran, timeout: float) -
         answer = answer_in(ran.output.tail.decode("utf-8", "replace"))
         found = pipeline.answered(given, answer)
     except StageError as error:
+        if ran.output.size > len(ran.output.tail):
+            error.text += f"; of its {ran.output.size >> 10} KiB, the last {len(ran.output.tail) >> 10} were read"
         if failed:
             raise StageError(f"{error.text} ({failed})", details=error.details, suggestion=error.suggestion) from error
         raise
@@ -170,7 +185,7 @@ def _warnings(ran: Ran) -> tuple[str, ...]:
 def _last_line(ran: Ran) -> str:
     for output in (ran.errors, ran.output):
         lines = output.tail.decode("utf-8", "replace").split("\n")
-        last = next((line.strip() for line in reversed(lines) if line.strip()), "")
+        last = next((line.strip() for line in reversed(lines) if line.strip(" \t\r`")), "")
         if last:
             return f": {one_line(last, _SHOWN)}"
     return ""

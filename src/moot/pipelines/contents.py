@@ -7,12 +7,14 @@ content that the stage has read; otherwise somebody edits it at this moment, and
 from __future__ import annotations
 
 import os
+import time
 from hashlib import sha256  # noqa: TID253 (this module itself is loaded on demand)
 from secrets import token_hex
 from stat import S_IMODE, S_ISREG
 
 from moot.core.record import Record
 from moot.pipelines.contract import StageError
+from moot.private_files import is_still, locked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 LARGEST = 64 << 20  # bytes of one file
 MOST = 10_000  # files of one role
 _SUFFIX, _TOKEN = ".moot", 12  # the end of the names of files that are being written, and the letters before it
+_REGULAR = "Put a regular file of this repository in its place, then run the command again."
+_NEW = 10.0  # seconds; a writer that lives has locked its file long before
 NONE = "-"  # the digest of a file that does not exist
 
 
@@ -44,7 +48,7 @@ def place_of(root: str, path: str, folders: Sequence[str] = ()) -> str:
     for base in folders if os.path.isabs(path) else (root,):
         if whole.startswith(os.path.realpath(base).rstrip(os.sep) + os.sep):
             return whole
-    raise StageError(f"{path} leads out of {root}")
+    raise StageError(f"{path} leads out of {root}", suggestion=_REGULAR)
 
 
 def read(root: str, paths: Iterable[str], folders: Sequence[str] = ()) -> Contents:
@@ -67,13 +71,21 @@ def digests(root: str, paths: Iterable[str], folders: Sequence[str] = ()) -> dic
     return {**named, **{path: digest(data) for path, data in found.items()}}
 
 
+def fingerprint(root: str, path: str, folders: Sequence[str] = ()) -> str:
+    """The digest of a file; if it cannot be read, the reason."""
+    try:
+        return digests(root, (path,), folders)[path] if path else NONE
+    except StageError as error:
+        return error.text
+
+
 def _below(base: str, folder: str) -> Iterator[str]:
     found = 0
     for here, folders, names in os.walk(base):
         folders.sort()
         for name in sorted(names):
             whole = os.path.join(here, name)
-            if os.path.islink(whole) or not os.path.isfile(whole):
+            if os.path.islink(whole) or not os.path.isfile(whole) or is_temporary(name):
                 continue
             found += 1
             if found > MOST:
@@ -91,7 +103,7 @@ def _read(place: str, path: str) -> tuple[bytes, int] | None:
     try:
         about = os.fstat(file)
         if not S_ISREG(about.st_mode):
-            raise StageError(f"{path} is not a regular file")
+            raise StageError(f"{path} is not a regular file", suggestion=_REGULAR)
         if about.st_size > LARGEST:
             raise StageError(f"{path} is larger than {LARGEST >> 20} MiB")
         with open(file, "rb", closefd=False) as opened:
@@ -129,6 +141,7 @@ def _replace(place: str, path: str, data: bytes | None) -> None:
         try:
             file = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
             with open(file, "wb") as opened:
+                _hold(file)
                 opened.write(data)
                 opened.flush()
                 os.fsync(file)
@@ -138,6 +151,14 @@ def _replace(place: str, path: str, data: bytes | None) -> None:
             raise
     except OSError as error:
         raise StageError(f"{path} cannot be written: {error.strerror}") from error
+
+
+def _hold(file: int) -> None:
+    """Show `sweep` that somebody is writing this file, until it is closed."""
+    try:
+        locked(file)
+    except OSError:
+        pass  # the file system has no locks, so nothing is swept in it
 
 
 def is_temporary(name: str) -> bool:
@@ -151,6 +172,49 @@ def _discard(path: str) -> None:
         os.unlink(path)
     except FileNotFoundError:
         pass
+
+
+def sweep(root: str, paths: Iterable[str], folders: Sequence[str] = ()) -> None:
+    """Remove what writers of these files left beside them when they were killed.
+
+    Only regular files with such a name, of this account, that are not new, and that no process has locked: whoever
+    writes one keeps it locked. What cannot be removed stays.
+    """
+    for path in paths:
+        try:
+            place = place_of(root, path, folders)
+            inside = path.endswith("/")
+            for here in _folders_below(place) if inside else (os.path.dirname(place),):
+                with os.scandir(here) as entries:
+                    found = [one.path for one in entries if is_temporary(one.name)]
+                for one in found:
+                    if inside or one[: -len(_SUFFIX) - _TOKEN - 1] == place:
+                        _remove_stale(one)
+        except (OSError, StageError):
+            continue
+
+
+def _folders_below(base: str) -> Iterator[str]:
+    for number, (here, _, _) in enumerate(os.walk(base)):
+        if number >= MOST:
+            return
+        yield here
+
+
+def _remove_stale(path: str) -> None:
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return
+    try:
+        about = os.fstat(file)
+        old = time.time() - about.st_mtime > _NEW
+        if S_ISREG(about.st_mode) and about.st_uid == os.geteuid() and old and locked(file) and is_still(path, file):
+            os.unlink(path)
+    except OSError:
+        pass
+    finally:
+        os.close(file)
 
 
 def restore(root: str, path: str, data: bytes | None, folders: Sequence[str] = ()) -> None:

@@ -3,12 +3,16 @@
 The data is in `pack.toml`. The stages run in the order of the tables, each after the one above it:
 
     [pipeline]
-    document = "notes"                    # a mirror of this pack; leave it out if the stages share no document
+    document = "note"                     # a mirror of this pack; leave it out if the stages share no document
     errors = "/errors"                    # lists that every stage appends to
     warnings = "/warnings"
 
     [pipeline.files]                      # roles of files, besides `source`
     report = "reports/{stem}.md"
+
+    [mirrors.note]                        # a document for each target: `src/a.py` has `.notes/src--a.py.json`
+    path = ".notes/{name}.json"
+    form = "document"
 
     [[stage]]
     name = "outline"                      # built in: `Pipeline.stages["outline"]`
@@ -51,6 +55,8 @@ What the engine promises to a stage:
   `document`.
 - It changes only the roles that it `writes` and the parts of the document that it `owns`. Everything else is refused:
   for a built-in stage before anything is written, for a command after its end, by comparing contents.
+- If its code finds that there is nothing to do, no criterion is run. A command that says so is held to it: if it has
+  changed anything, the stage fails, and the criteria judge what is there. They see the reason in `after.output.skip`.
 - It is not run again while its step key is the same: a digest of its declaration, the contents that it reads, and the
   parameters. `Pipeline.stale` can add conditions, but never remove one.
 """
@@ -78,6 +84,7 @@ __all__ = [
     "ANSWER",
     "DOCUMENT",
     "DocumentRef",
+    "EarlierResult",
     "Pipeline",
     "PipelineSpec",
     "Problem",
@@ -158,7 +165,9 @@ class Target(Record):
     """What goes through the stages: one source file, one class, one method.
 
     `id` identifies it in the workspace: two runs of one target never overlap. `paths` are relative to `root`, by role.
-    A path that ends with `/` means all files in that folder. `parameters` are part of every step key.
+    A path that ends with `/` means all files in that folder. `parameters` are part of the step key of every stage that
+    depends on them. `continued_by`: targets that go on with the same document and files after this one, such as those
+    of later waves.
     """
 
     id: str
@@ -169,6 +178,7 @@ class Target(Record):
     document: DocumentRef | None = None
     parameters: Mapping[str, Any] = {}
     wave: int = 0
+    continued_by: tuple[str, ...] = ()
 
     @property
     def said(self) -> str:
@@ -228,7 +238,8 @@ class StageOutput(Record):
     """Everything that a stage did.
 
     document: what it sets, by pointer. A value replaces everything at its pointer, and may have any depth.
-    removed: pointers of the document that it removes.
+    removed: pointers of the document that it removes. A stage that owns the key of a list's items may remove an item,
+        with what other stages have added to it.
     files: new contents, by path; None removes the file. For a command: nothing, because it has written its files.
     errors: entries for the pipeline's list of errors although the stage passed, such as findings of a review.
     skip: there was nothing to do, and why. A skipped stage counts as passed.
@@ -244,19 +255,28 @@ class StageOutput(Record):
     answer: Mapping[str, Any] = {}
 
 
+class EarlierResult(Record):
+    """A result that could be used again. `inputs`: of its stage, by name, each with a digest."""
+
+    inputs: Mapping[str, str]
+    answer: Callable[[], Mapping[str, Any]]  # what the stage answered; empty if it was skipped
+
+
 class Pipeline:
     """The code of a pack's stages. All of it is optional."""
 
     version: ClassVar[str] = ""  # part of every step key: raise it when a stage's code changes its results
     stages: ClassVar[Mapping[str, StageCode]] = {}  # the built-in ones, by name
+    accepts_edits: ClassVar[bool] = False  # what a person made of a result goes to later stages only, which check it
     checks: ClassVar[Mapping[str, Check]] = {}  # the prerequisites that `requires` names
     criteria: ClassVar[Mapping[str, Criterion]] = {}  # those that `criteria` names
+    guards: ClassVar[Sequence[str]] = ()  # files that no command may change unseen, although git ignores them
 
     def __init__(self, pack: Pack) -> None:
         self.pack = pack
 
     def targets(self, call: Call, paths: Sequence[str]) -> list[Target]:
-        """The targets of `moot run PACK PATH…`: by default each path is the `source` of one."""
+        """The targets of `moot run PACK PATH…`. By default, each path is the `source` of one, with its document."""
         from moot.pipelines.targets import file_targets
 
         return file_targets(call, self.pack, paths)
@@ -281,6 +301,6 @@ class Pipeline:
         """More that the step key of a stage depends on, by name, such as the time of a file's last change."""
         return {}
 
-    def stale(self, _given: StageInput, _inputs: Mapping[str, str]) -> str:
+    def stale(self, _given: StageInput, _earlier: EarlierResult) -> str:
         """Why an earlier result must not be used although its step key is the same; empty if it may."""
         return ""

@@ -35,6 +35,11 @@ def ruined(call: Call, target: Target, before: frozenset[str]) -> list[Problem]:
     return found
 
 
+def is_shown(call: Call, target: Target) -> bool:
+    """Whether the file of the document is there, or there is none to be."""
+    return target.document is None or call.mirrors is None or call.mirrors.shows(call, target.document.key)
+
+
 def show(call: Call, target: Target) -> None:
     """Write the file of a document whose folder was deleted. A worktree that was removed stays so."""
     if any(os.path.isdir(file.root) for file in away(call, target)):

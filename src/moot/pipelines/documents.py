@@ -50,7 +50,7 @@ def owned(stage: Stage) -> tuple[str, ...]:
 
 def marks(stage: Stage) -> tuple[str, ...]:
     """The pointers that the engine sets for a stage."""
-    return (*([stage.marker] if stage.marker else ()), *stage.sets, *stage.skips)
+    return (*([stage.marker] if stage.marker else ()), *stage.sets, *stage.claims, *stage.skips)
 
 
 def author_of(store: Store, document: str) -> str:
@@ -113,31 +113,35 @@ def _nested(pointer: str, value: Any) -> dict[str, Any]:
 
 def seen(stage: Stage, leaves: Mapping[str, Any]) -> dict[str, Any]:
     """The leaves that a stage gets: the parts that it sees, or everything."""
-    return {at: value for at, value in leaves.items() if not stage.sees or _is_in(at, stage.sees)}
+    return {at: value for at, value in leaves.items() if not stage.sees or is_below(at, stage.sees)}
 
 
 def inputs(pack: Pack, stage: Stage, leaves: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """What a stage's result depends on, by pointer: what it sees, without what it, later stages or moot write."""
+    """What a stage's result depends on, by pointer: what it sees, without what it, later stages or moot write.
+
+    What the pipeline calls incidental is left out, too.
+    """
     names = [one.name for one in pack.stages]
     later = pack.stages[names.index(stage.name) :]
     foreign = [pointer for one in later for pointer in one.owns]
     foreign += [pointer for one in pack.stages for pointer in marks(one)]
-    foreign += pack.pipeline.shared if pack.pipeline is not None else ()
+    foreign += (*pack.pipeline.shared, *pack.pipeline.incidental) if pack.pipeline is not None else ()
     found: dict[str, dict[str, Any]] = {pointer: {} for pointer in stage.sees}
     for at, value in seen(stage, leaves).items():
-        if not _is_in(at, foreign):
-            group = next((one for one in stage.sees if _is_in(at, (one,))), "/" + at.split("/")[1])
+        if not is_below(at, foreign):
+            group = next((one for one in stage.sees if is_below(at, (one,))), "/" + at.split("/")[1])
             found.setdefault(group, {})[at] = value
     return found
 
 
 def below(leaves: Mapping[str, Any], pointer: str) -> dict[str, Any]:
     """The leaves at and below a pointer."""
-    return {at: value for at, value in leaves.items() if _is_in(at, (pointer,))}
+    return {at: value for at, value in leaves.items() if is_below(at, (pointer,))}
 
 
-def _is_in(at: str, pointers: Sequence[str]) -> bool:
-    return bool(pointers) and flat_json.owner_of(at, dict.fromkeys(pointers, "")) is not None
+def is_below(at: str, pointers: Sequence[str]) -> bool:
+    """Whether a pointer is one of these, or below one."""
+    return any(flat_json.covers(pointer, at) for pointer in pointers)
 
 
 # --- what the end of a stage changes ----------------------------------------------------------------------------------
@@ -157,8 +161,25 @@ def unmarked(stages: Iterable[Stage]) -> tuple[dict[str, Any], tuple[str, ...]]:
     for stage in stages:
         found |= {stage.marker: False} if stage.marker else {}
         found |= {at: False for at, value in stage.sets.items() if value is True}
-        removed += stage.skips
+        removed += (*stage.claims, *stage.skips)
     return found, tuple(removed)
+
+
+def unearned(pack: Pack, leaves: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, str]:
+    """Why markers among these values are not accepted, by pointer.
+
+    It is the first stage before it that has not completed, if there is one.
+    """
+    found: dict[str, str] = {}
+    for number, stage in enumerate(pack.stages):
+        before = [one for one in pack.stages[:number] if one.marker and leaves.get(one.marker) is not True]
+        why = f"{before[0].said} has not completed" if before else f"only a run that has checked {stage.said} sets it"
+        found |= {
+            pointer: why
+            for pointer in (stage.marker, *stage.sets, *stage.claims)
+            if pointer and values.get(pointer) is True
+        }
+    return found
 
 
 def noted(leaves: Mapping[str, Any], pointer: str, label: str, texts: Sequence[str] | None) -> dict[str, Any]:
@@ -192,6 +213,10 @@ def commands(
     keys, leaves = keys_of(pack), dict(state.leaves)
     found: list[OpenDocument | ChangeDocument] = []
     for change in changes:
+        values = change.values.items()
+        kept = not any(is_below(at, change.removed) for at in leaves)
+        if kept and all(at in leaves and flat_json.same(leaves[at], value) for at, value in values):
+            continue
         after = keys.changed(leaves, change.values, change.removed)
         difference = flat_json.difference(leaves, after)
         if not difference.pointers:
@@ -200,7 +225,9 @@ def commands(
             place = {"worktree": ref.worktree, "subject": ref.subject, "path": ref.path}
             found.append(OpenDocument(mirror=ref.mirror, leaves=after, **place))
         else:
-            owners, news = owners_of(pack, change.author), difference
+            items = [at for at in difference.gone if any(at.startswith(f"{item}/") for item in change.removed)]
+            owners = {**dict.fromkeys(items, change.author), **owners_of(pack, change.author)}
+            news = difference
             found.append(ChangeDocument(author=change.author, set=news.set, gone=news.gone, owners=owners))
         leaves = after
     return found
@@ -214,9 +241,14 @@ def by_author(pack: Pack, stage: Stage, values: Mapping[str, Any], removed: tupl
     return [DocumentChange(stage.name, own, removed), *([DocumentChange(MOOT, lists)] if lists else [])]
 
 
-def foreign(pack: Pack, stage: Stage, pointers: Iterable[str]) -> dict[str, str]:
+def foreign(pack: Pack, stage: Stage, pointers: Iterable[str], removed: Iterable[str] = ()) -> dict[str, str]:
     """The pointers that a stage must not change, each with its owner."""
     owners, own = owners_of(pack, stage.name), owned(stage)
-    return {
-        pointer: flat_json.owner_of(pointer, owners) or "nobody" for pointer in pointers if not _is_in(pointer, own)
-    }
+    asked = [*pointers, *(pointer for pointer in removed if not _names(pack, stage, pointer))]
+    return {pointer: flat_json.owner_of(pointer, owners) or "nobody" for pointer in asked if not is_below(pointer, own)}
+
+
+def _names(pack: Pack, stage: Stage, pointer: str) -> bool:
+    """Whether a pointer is an item of a list whose items this stage names. It may remove an item, with all in it."""
+    key = keys_of(pack).keys.get(pointer.rpartition("/")[0])
+    return key is not None and is_below(f"{pointer}/{key}", stage.owns)

@@ -19,7 +19,9 @@ from secrets import token_hex
 
 from moot.core.errors import Unavailable
 from moot.core.ids import file_name
+from moot.core.record import Record
 from moot.private_files import locked, make_folder, open_private, read_private, unsafe
+from moot.processes.escaped import new_mark, signal_escaped, start_of
 from moot.runs.driver_lock import is_driven
 
 TYPE_CHECKING = False
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 _FOLDER = "drivers"
 _GRACE = 2.0  # seconds between SIGTERM and SIGKILL for a command whose process died
 _TICK = 0.02
+_NOTE = 64  # bytes in the lock file of a command
 
 
 class Driver:
@@ -82,23 +85,24 @@ class Driver:
 
 
 class CommandLock:
-    """The lock that the command of a run inherits. It contains the process group and when its first process started."""
+    """The lock that the commands of a run inherit.
+
+    It contains the process group of the one that was started last, when its first process started, and the mark in the
+    environment of all processes.
+    """
 
     def __init__(self, state: str, token: str, run: str) -> None:
-        self._path = _agent_file(state, token, run)
+        self._path, self.mark = _agent_file(state, token, run), new_mark()
         self.file = open_private(self._path, os.O_RDWR | os.O_CREAT)
         fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """The end of the command was recorded, or will be by the next process."""
+    def close(self) -> None:
+        """The end of the last command was recorded, or will be by the next process."""
         _discard(self._path)
         os.close(self.file)
 
     def started(self, group: int) -> None:
-        os.pwrite(self.file, f"{group} {_start_of(group) or ''}".encode(), 0)
+        os.pwrite(self.file, f"{group} {start_of(group)} {self.mark}".ljust(_NOTE).encode(), 0)
 
 
 def is_alive(state: str, token: str) -> bool:
@@ -121,17 +125,19 @@ def _agent_file(state: str, token: str, run: str) -> str:
 
 
 def _ended(path: str) -> bool:
-    """End the process group of an orphaned command. True if nothing holds its lock any more."""
+    """End an orphaned command and all that it started. True if nothing holds its lock any more."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         if not _is_locked(path):
             return True
-        group, start = _noted(path)
-        if not group or start is None or _start_of(group) not in (None, start):
+        note = _noted(path)
+        if note.start is None or start_of(note.group) not in (None, note.start):
             return False  # the number may belong to other processes by now
+        escaped = signal_escaped(number, note.group, note.start, note.mark)
         try:
-            os.killpg(group, number)
+            os.killpg(note.group, number)
         except (ProcessLookupError, PermissionError):
-            return not _is_locked(path)
+            if not escaped:
+                return not _is_locked(path)
         until = time.monotonic() + _GRACE
         while _is_locked(path) and time.monotonic() < until:
             time.sleep(_TICK)
@@ -149,22 +155,20 @@ def _is_locked(path: str) -> bool:
         os.close(file)
 
 
-def _noted(path: str) -> tuple[int, str | None]:
-    """The process group of a command, and when its first process started."""
-    try:
-        group, _, start = read_private(path, 64).decode("ascii", "replace").partition(" ")
-    except (OSError, Unavailable):
-        return 0, None
-    return (int(group), start or None) if group.isdigit() and int(group) > 1 else (0, None)
+class _Note(Record):
+    """What the lock file of a command says: its process group, when its first process started, and its mark."""
+
+    group: int = 0
+    start: int | None = None
+    mark: str = ""
 
 
-def _start_of(process: int) -> str | None:
-    """When a process started, as the system counts; None if there is none, or the system does not say."""
+def _noted(path: str) -> _Note:
     try:
-        with open(f"/proc/{process}/stat", "rb") as file:
-            return file.read(1024).rpartition(b")")[2].split()[19].decode("ascii")
-    except (OSError, IndexError):
-        return None
+        group, start, mark = read_private(path, _NOTE).decode("ascii", "replace").split()
+        return _Note(int(group), int(start), mark) if int(group) > 1 else _Note()
+    except (OSError, Unavailable, ValueError):
+        return _Note()
 
 
 def _discard(path: str) -> None:

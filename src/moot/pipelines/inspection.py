@@ -1,12 +1,11 @@
-"""run status, run explain, run restore, run stages: see where runs stand and why, and put files back."""
+"""run status, run explain, run stages: see where runs stand, and why. `restoring` has run restore."""
 
 from __future__ import annotations
 
 from moot.api.answer import Answer
-from moot.api.catalogue import KEY, Param, Verb
-from moot.core.deciders.run import RestoreFiles
+from moot.api.catalogue import Param, Verb
 from moot.core.deciders.run import known as known_run
-from moot.core.errors import Refused, Unknown
+from moot.core.errors import Unknown
 from moot.core.record import Record
 from moot.core.text import command_line, one_line
 from moot.views import states
@@ -19,11 +18,12 @@ if TYPE_CHECKING:
     from moot.api.call import Call
     from moot.core.run import Run, StageTry
 
+_LOOKED_AT = 1000  # runs that are searched for a title
 _ROUND = 1.0  # seconds between looks whether the process of a run still lives
 
 
 class StageReason(Record):
-    """Why a stage was reused, run or refused. `changed`: what differs from the attempt before."""
+    """Why a stage was reused, run or refused. `changed`: what differs from the previous attempt."""
 
     run: str
     stage: str
@@ -36,44 +36,40 @@ class StageReason(Record):
     inputs: Mapping[str, str] = {}
 
 
-class RestoredFiles(Record):
-    """Files that were put back as they were before an attempt. `missing`: it had no such file before."""
-
-    run: str
-    stage: str
-    attempt: int
-    restored: tuple[str, ...]
-
-
 # --- status -----------------------------------------------------------------------------------------------------------
 
 
 def status(call: Call, id: str | None, *, follow: bool) -> Answer:  # noqa: A002
-    from moot.pipelines.status import lines_of, newest, status_of
+    from moot.pipelines.status import status_of
+    from moot.pipelines.status_lines import lines_of
 
-    if id is None:
-        runs = newest(call, limit=1)
-        if not runs:
-            return Answer(result=[] if follow else None, say=("No runs yet: moot run PACK FILE",))
-        run = runs[0]
-    else:
-        run = found(call, id)
+    run = wanted(call, id)
+    if run is None:
+        return Answer(result=[] if follow else None, say=("No runs yet: moot run PACK FILE",))
     if follow:
         return Answer(result=[], more=_followed(call, run.id))
     shown = status_of(call, run)
     return Answer(result=shown, say=tuple(lines_of(shown)))
 
 
+def wanted(call: Call, name: str | None) -> Run | None:
+    """The run with this name, or the newest one; None if there is none yet."""
+    from moot.pipelines.status import newest
+
+    return found(call, name) if name is not None else next(iter(newest(call, limit=1)), None)
+
+
 def _followed(call: Call, name: str) -> Iterator[Answer]:
     """The status whenever it changes, until the run has ended."""
-    from moot.pipelines.status import lines_of, status_of
+    from moot.pipelines.status import status_of, without_clock
+    from moot.pipelines.status_lines import lines_of
 
     before: Any = None
     while True:
         run: Run = states.state(call.engine.read(), "run", name)[0]
         now = status_of(call, run)
-        if now != before:
-            before = now
+        if without_clock(now) != before:
+            before = without_clock(now)
             yield Answer(result=now, say=tuple(lines_of(now)))
         if not run.open or now.state.startswith("interrupted"):
             return
@@ -82,8 +78,8 @@ def _followed(call: Call, name: str) -> Iterator[Answer]:
 
 
 def found(call: Call, name: str) -> Run:
-    """The run with this id, or the newest run of the target with this id or title."""
-    from moot.pipelines.running import runs_of
+    """The run with this id, or the newest run of the target with this id or title, which may be a path."""
+    from moot.pipelines.history import runs_of
     from moot.pipelines.status import newest
 
     if name == "last":
@@ -93,13 +89,25 @@ def found(call: Call, name: str) -> Run:
     run: Run = states.state(call.engine.read(), "run", name)[0]
     if run.exists:
         return run
-    named = runs_of(call, name) or [one for one in newest(call, limit=1000) if one.title == name]
+    named = runs_of(call, name) or _of_title(call, name)
     return named[0] if named else known_run(run)
 
 
-def _with_stage(call: Call, run: Run, stage: str | None) -> list[Run]:
+def _of_title(call: Call, name: str) -> list[Run]:
+    """The newest run of the target with this title, or with this path from the caller's directory."""
+    import os
+
+    from moot.views import queries
+
+    root = os.path.realpath(call.place.root)
+    path = "" if "\0" in name else os.path.relpath(os.path.realpath(os.path.join(call.cwd, name)), root)
+    runs = [one for one in queries.things(call.engine.read(), "run", _LOOKED_AT, ended=True) if one.target]
+    return next(filter(None, ([run for run in runs if run.title == title] for title in (name, path))), [])
+
+
+def with_stage(call: Call, run: Run, stage: str | None) -> list[Run]:
     """Of a run with waves, the runs of its targets with an attempt at a stage, newest first; of another one, itself."""
-    from moot.pipelines.running import runs_of
+    from moot.pipelines.history import runs_of
 
     if run.target:
         return [run]
@@ -113,10 +121,10 @@ def _with_stage(call: Call, run: Run, stage: str | None) -> list[Run]:
 
 
 def explain(call: Call, id: str | None, stage: str | None) -> Answer:  # noqa: A002
-    from moot.pipelines.running import runs_of
+    from moot.pipelines.history import runs_of
 
     run = found(call, id or "last")
-    fitting = _with_stage(call, run, stage)
+    fitting = with_stage(call, run, stage)
     run = fitting[0] if fitting else run
     history = [one for one in runs_of(call, run.target) if one.at <= run.at] if run.target else [run]
     reasons = [_reason(history, run, one) for one in run.tries[run.since :] if stage in (None, one.stage)]
@@ -129,7 +137,9 @@ def explain(call: Call, id: str | None, stage: str | None) -> Answer:  # noqa: A
             f"`{command_line('run status', run.id)}` shows its stages.",
             run=run.id,
         )
-    return Answer(result=reasons, say=tuple(line for one in reasons for line in _reason_lines(one)))
+    head = f"{run.id}: {run.title or run.target}" if run.target else run.id
+    lines = [line for one in reasons for line in _reason_lines(one)]
+    return Answer(result=reasons, say=(one_line(head, 200), *(f"  {line}" for line in lines)))
 
 
 def _reason(history: list[Run], run: Run, one: StageTry) -> StageReason:
@@ -161,88 +171,21 @@ def _before(history: list[Run], run: Run, one: StageTry) -> StageTry | None:
 
 
 def _reason_lines(one: StageReason) -> Iterator[str]:
+    from moot.pipelines.step_keys import word
+
     if one.status == "reused":
-        yield f"{one.stage} was reused from {one.source}: {one.why}"
+        same = ", ".join(word(name) for name in one.inputs)
+        yield one_line(
+            f"{one.stage} was reused from {one.source}: {f'{same} did not change' if same else one.why}", 500
+        )
         return
     if one.status == "refused":
         yield one_line(f"{one.stage} was not started: {one.why}", 500)
         return
     yield one_line(f"{one.stage} ran (attempt {one.attempt}, {one.status}): {one.why or 'first attempt'}", 500)
-    if one.changed:
-        yield f"  {one_line('changed since the attempt before: ' + ', '.join(one.changed), 500)}"
-
-
-# --- restore ----------------------------------------------------------------------------------------------------------
-
-
-def restore(call: Call, id: str, stage: str | None, attempt: int | None, *, dry_run: bool) -> Answer:  # noqa: A002
-    from moot.pipelines import contents
-    from moot.pipelines.contract import StageError
-    from moot.pipelines.driver import is_alive
-
-    run = _restorable(call, found(call, id), stage)
-    if run.open and is_alive(call.place.state, run.driver):
-        raise Refused(
-            "target_busy",
-            f"{run.id} is running.",
-            f"Wait until it has ended: `{command_line('run status', run.id)}`.",
-            run=run.id,
-        )
-    one = _attempt(run, stage, attempt)
-    files = {path: call.blob(digest) for path, digest in one.snapshots.items()}
-    folders = tuple({path.rpartition("/")[0] for path in files if path.startswith("/")})
-    try:
-        now = contents.read(run.root, files, folders).files
-        different = {path: data for path, data in files.items() if now.get(path) != data}
-        result = RestoredFiles(run.id, one.stage, one.attempt, tuple(different))
-        verb = "would restore" if dry_run else "restored"
-        lines = [f"{verb} {path}, as it was before {one.stage}, attempt {one.attempt}" for path in different]
-        if different and not dry_run:
-            replaced = {path: call.put_blob(now[path]) for path in different if path in now}
-            restored = {path: one.snapshots[path] for path in different}
-            command = RestoreFiles(one.stage, one.attempt, restored=restored, replaced=replaced)
-            call.commit(lambda work: work.do("run", run.id, command, pack=run.pack))
-            for path, data in different.items():
-                contents.restore(run.root, path, data, folders)
-    except StageError as error:
-        raise Refused(
-            "not_restored",
-            f"The files of {run.id} cannot be restored: {error.text}.",
-            "Correct that, then try again.",
-            run=run.id,
-        ) from error
-    return Answer(result=result, say=tuple(lines) or ("The files are already as they were before it.",))
-
-
-def _restorable(call: Call, run: Run, stage: str | None) -> Run:
-    """The run itself, or the only one of its parts that has files to restore."""
-    tries = {one.id: one.tries for one in _with_stage(call, run, stage)}
-    kept = [name for name, of in tries.items() if any(one.snapshots and stage in (None, one.stage) for one in of)]
-    if run.target or not kept:
-        return run
-    if len(kept) > 1:
-        raise Refused(
-            "several_runs",
-            f"{run.id} consists of several runs with files to restore: {', '.join(kept)}.",
-            f"Name one of them: `{command_line('run restore', kept[0])}`.",
-            run=run.id,
-            runs=kept,
-        )
-    return found(call, kept[0])
-
-
-def _attempt(run: Run, stage: str | None, attempt: int | None) -> StageTry:
-    """The attempt that is meant: by default, the last one that had files to write."""
-    fitting = [one for one in run.tries if stage in (None, one.stage) and attempt in (None, one.attempt)]
-    kept = [one for one in fitting if one.snapshots]
-    if kept:
-        return kept[-1]
-    raise Unknown(
-        "no_snapshot",
-        f"{run.id} has no files to restore for {stage or 'any stage'}: there were none before it.",
-        f"`{command_line('run status', run.id)}` shows its stages.",
-        run=run.id,
-    )
+    more = [name for name in map(word, one.changed) if name not in one.why]
+    if more:
+        yield f"  {one_line('also changed since the previous attempt: ' + ', '.join(more), 500)}"
 
 
 # --- stages -----------------------------------------------------------------------------------------------------------
@@ -265,8 +208,7 @@ def stages(call: Call, name: str) -> Answer:
     return Answer(result=list(pack.stages), say=tuple(lines))
 
 
-_ID = Param("id", "The run, `last`, or the target of its newest run.", positional=True)
-_NEWEST = _ID.replace(help="The run, or the target of its newest run. Default: the newest run.")
+_NEWEST = Param("id", "The run, or the target of its newest run. Default: the newest run.", positional=True)
 
 VERBS = (
     Verb(
@@ -276,7 +218,11 @@ VERBS = (
         kind="look",
         params=(
             _NEWEST,
-            Param("follow", "Show it again whenever it changes, until the run has ended.", type="flag"),
+            Param(
+                "follow",
+                "Show it again whenever it changes, until the run has ended. Drawn in place at a terminal.",
+                type="flag",
+            ),
         ),
         examples=("moot run status", "moot run status run-4kq2m7x --follow"),
         detail=(
@@ -293,24 +239,9 @@ VERBS = (
         kind="look",
         params=(_NEWEST, Param("stage", "Only this stage.")),
         examples=("moot run explain", "moot run explain last --stage review"),
-        detail="Names the inputs that changed since the attempt before: files, parts of the document, parameters.",
+        detail="Names the inputs that changed since the previous attempt: files, parts of the document, parameters.",
         writes=False,
         everything=True,
-    ),
-    Verb(
-        "run restore",
-        "Put the files of a stage back as they were before it.",
-        restore,
-        kind="own",
-        params=(
-            _ID.replace(required=True),
-            Param("stage", "The stage. Default: the last one that had files to write."),
-            Param("attempt", "Which attempt. Default: the last one.", type="int"),
-            Param("dry_run", "Only show what would be restored.", type="flag"),
-            KEY,
-        ),
-        examples=("moot run restore last --dry-run", "moot run restore last --stage implementer"),
-        detail="What the files contain now is kept in the log, too.",
     ),
     Verb(
         "run stages",

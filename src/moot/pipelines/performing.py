@@ -11,8 +11,10 @@ import time
 
 from moot import processes
 from moot.core.record import Record
-from moot.pipelines import commands, contents, document_care, documents, surroundings
+from moot.core.text import command_line
+from moot.pipelines import commands, contents, document_care, documents, git_care, surroundings
 from moot.pipelines.contract import Problem, ProgramRunner, StageError, StageOutput
+from moot.pipelines.overwriting import WatchedFiles
 from moot.views import queries
 
 TYPE_CHECKING = False
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from moot.api.call import Call
     from moot.pipelines.contract import Criterion, StageInput
     from moot.pipelines.driver import CommandLock
+    from moot.pipelines.overwriting import Overwritten
     from moot.pipelines.preparing import Preparation, Prepared, TargetState
     from moot.processes import Ran
 
@@ -38,21 +41,21 @@ class StageWork(Record):
     seconds: float = 0.0
     after: TargetState | None = None
     leaves: Mapping[str, Any] = {}  # of the document, including what the stage sets
+    overwritten: tuple[Overwritten, ...] = ()  # what files contained while a command ran, and lost again
 
 
 class Programs(ProgramRunner):
     """Runs the programs of a built-in stage in the root of the target, with the caller's environment."""
 
     def __init__(self, call: Call, root: str, lock: CommandLock, cancel: Callable[[], bool] | None) -> None:
-        self._root, self._lock, self._cancel = root, lock, cancel
-        self._env = {name: value for name, value in call.env.items() if not name.startswith("MOOT_")}
+        self._root, self._env, self._lock, self._cancel = root, call.env, lock, cancel
 
     def run(self, argv: Sequence[str], *, stdin: bytes, timeout: float, keep: int) -> Ran:
         try:
             ran = processes.run(
                 argv,
                 cwd=self._root,
-                env=self._env,
+                env={name: value for name, value in self._env.items() if not name.startswith("MOOT_")},
                 keep=keep,
                 apart=True,
                 stdin=stdin,
@@ -61,6 +64,7 @@ class Programs(ProgramRunner):
                 hold=(self._lock.file,),
                 leave=False,
                 started=self._lock.started,
+                mark=self._lock.mark,
             )
         except processes.NotStarted as error:
             raise StageError(f"{argv[0]} cannot be run: {error.why}") from error
@@ -90,7 +94,7 @@ def perform(prepared: Prepared, preparation: Preparation, how: Performance) -> S
     """Do the work and judge it. Raises `StageWaits` if it needs an answer first."""
     begun = time.monotonic()
     work = StageWork()
-    around = surroundings.look(preparation.target.root) if prepared.pinned is not None else {}
+    around = _Around.before(prepared, preparation)
     shown = document_care.intact(preparation.call, preparation.target) if prepared.pinned is not None else frozenset()
     try:
         if prepared.early is not None:
@@ -98,11 +102,12 @@ def perform(prepared: Prepared, preparation: Preparation, how: Performance) -> S
         elif prepared.pinned is None or prepared.stage.agent == "refines":
             work = work.replace(output=_built_in(prepared, preparation))
             _apply(prepared, preparation, work.output)
-        if prepared.pinned is not None:
+        if prepared.pinned is not None and not work.output.skip:
             if prepared.stage.agent == "refines":
                 prepared = preparation.changed(prepared, work.output)
-                around = surroundings.look(preparation.target.root)
-            ran = _commanded(prepared, preparation, how)
+                around = _Around.before(prepared, preparation)
+            with around.watched:
+                ran = _commanded(prepared, preparation, how)
             work = work.replace(ran=ran)
             found = _answered(prepared, preparation, ran)
             _apply(prepared, preparation, found)
@@ -111,6 +116,23 @@ def perform(prepared: Prepared, preparation: Preparation, how: Performance) -> S
         work = work.replace(error=error)
     ruined = document_care.ruined(preparation.call, preparation.target, shown) if shown else []
     return _judged(work, prepared, preparation, around, how, ruined).replace(seconds=round(time.monotonic() - begun, 3))
+
+
+class _Around:
+    """What is watched while a command runs, besides its answer: the worktree, git's settings, and the stage's files."""
+
+    def __init__(self, files: Mapping[str, str], git: Mapping[str, bytes], watched: WatchedFiles) -> None:
+        self.files, self.git, self.watched = files, git, watched
+
+    @classmethod
+    def before(cls, prepared: Prepared, preparation: Preparation) -> _Around:
+        target = preparation.target
+        writes = [path for role in prepared.stage.writes for path in target.paths.get(role, ())]
+        if prepared.pinned is None:
+            return cls({}, {}, WatchedFiles(target, ()))
+        git = git_care.look(preparation.call.place, target.root)
+        files = surroundings.look(target.root, preparation.pipeline.guards)
+        return cls(files, git, WatchedFiles(target, writes))
 
 
 def _commanded(prepared: Prepared, preparation: Preparation, how: Performance) -> Ran:
@@ -163,7 +185,7 @@ def _built_in(prepared: Prepared, preparation: Preparation) -> StageOutput:
 def _apply(prepared: Prepared, preparation: Preparation, found: StageOutput) -> None:
     """Check that the stage may write what it wants to write, and write its files."""
     stage, target = prepared.stage, preparation.target
-    foreign = documents.foreign(preparation.pack, stage, (*found.document, *found.removed))
+    foreign = documents.foreign(preparation.pack, stage, found.document, found.removed)
     if foreign:
         problems = [Problem(f"belongs to {owner}", key=pointer) for pointer, owner in foreign.items()]
         raise StageError(f"wrote keys that it does not own: {', '.join(foreign)}", problems=problems)
@@ -178,7 +200,7 @@ def _apply(prepared: Prepared, preparation: Preparation, found: StageOutput) -> 
     if odd:
         raise StageError(
             f"{', '.join(odd)} changed since an attempt that did not pass; nothing was overwritten",
-            suggestion="Put it back with `moot run restore`, or run the whole pipeline again.",
+            suggestion=f"Put it back: `{command_line('run restore', target.id)}`; or run the whole pipeline again.",
         )
     if new:
         contents.write(target.root, new, now, target.folders)
@@ -188,7 +210,7 @@ def _judged(
     work: StageWork,
     prepared: Prepared,
     preparation: Preparation,
-    around: Mapping[str, str],
+    around: _Around,
     how: Performance,
     ruined: Sequence[Problem],
 ) -> StageWork:
@@ -202,13 +224,22 @@ def _judged(
     problems = [*ruined, *(one for one in _refused(preparation, how.since) if not (ruined and _is_deletion(one)))]
     if prepared.pinned is not None:
         expected = lambda: _expected(prepared, preparation, how)  # noqa: E731
-        changed = surroundings.changed(preparation.call.place, preparation.target.root, around, expected)
+        place, root = preparation.call.place, preparation.target.root
+        guards = preparation.pipeline.guards
+        changed = surroundings.changed(place, root, around.files, expected, guards)
         problems += [Problem("changed while the stage ran, which may not write it", path=path) for path in changed]
+        problems += git_care.problems(around.git, git_care.look(place, root))
+        lost = tuple(around.watched.overwritten(prepared.snapshots, after.contents.files))
+        work = work.replace(overwritten=lost)
+        problems += [Problem(f"{one.said}. {_rescue(prepared, how)}", blocks=False) for one in lost]
     work = work.replace(after=after, leaves=leaves)
-    if error is None and not problems and not work.output.skip:
+    if error is None and not any(one.blocks for one in problems) and work.output.skip and work.ran is not None:
+        problems += _changed_anyway(prepared, preparation, after)
+    if error is None and not any(one.blocks for one in problems) and (work.ran is not None or not work.output.skip):
         problems += _criteria(prepared, preparation, work)
     mild = tuple(one.said for one in problems if not one.blocks)
-    problems = [one for one in problems if one.blocks]
+    failed = error is not None or any(one.blocks for one in problems)
+    problems = [one for one in problems if one.blocks or failed]  # a stage that failed has no warnings
     if mild:
         work = work.replace(output=work.output.replace(warnings=(*work.output.warnings, *mild)))
     if problems and error is None:
@@ -216,6 +247,26 @@ def _judged(
     elif problems and error is not None:
         error.problems = (*error.problems, *problems)
     return work.replace(error=error)
+
+
+def _changed_anyway(prepared: Prepared, preparation: Preparation, after: TargetState) -> Iterator[Problem]:
+    """What a command changed although it says that there was nothing to do."""
+    stage, paths = prepared.stage, preparation.target.paths
+    before = {path: data for files in prepared.before.files.values() for path, data in files.items()}
+    for path in sorted({*before, *after.contents.files}):
+        mine = any(contents.is_of(path, paths.get(role, ())) for role in stage.writes)
+        if mine and before.get(path) != after.contents.files.get(path):
+            yield Problem("skipped, but changed", path=path)
+    old = prepared.situation.leaves
+    for pointer in sorted({*old, *after.leaves}):
+        if old.get(pointer) != after.leaves.get(pointer) and documents.is_below(pointer, stage.owns):
+            yield Problem("skipped, but changed", key=pointer)
+
+
+def _rescue(prepared: Prepared, how: Performance) -> str:
+    """How to get back what was overwritten."""
+    command = command_line("run restore", how.run, options=f"--stage {prepared.stage.name} --overwritten")
+    return f"If a person wrote that, get it back: `{command}`"
 
 
 def _criteria(prepared: Prepared, preparation: Preparation, work: StageWork) -> list[Problem]:
@@ -253,8 +304,10 @@ def _refused(preparation: Preparation, since: int) -> Iterator[Problem]:
     for event in events:
         if event.type == "document:refused":
             owners = ", ".join(event.data.get("owners", ()))
+            claims = documents.unearned(preparation.pack, preparation.document().leaves, event.data["set"])
             for pointer in (*event.data["set"], *event.data.get("gone", ())):
-                yield Problem(f"belongs to {owners}; the change was refused", key=pointer)
+                why = f"true is not accepted: {claims[pointer]}" if pointer in claims else ""
+                yield Problem(why or f"belongs to {owners}; the change was refused", key=pointer)
         elif event.type == "document:conflicted":
             for pointer in dict.fromkeys((*event.data["log"], *event.data["file"])):
                 yield Problem(f"changed in the file and in the log; the {event.data['won']} wins", key=pointer)
@@ -288,3 +341,8 @@ def _expected(prepared: Prepared, preparation: Preparation, how: Performance) ->
 def summary(problems: Sequence[Problem]) -> str:
     """The problems in one line. They are also listed one by one, wherever the failure is shown."""
     return problems[0].said if len(problems) == 1 else f"{len(problems)} problems"
+
+
+def are_only_counted(error: StageError) -> bool:
+    """Whether the text of an error says no more than how many problems there are."""
+    return len(error.problems) > 1 and error.text.endswith(summary(error.problems))

@@ -13,7 +13,7 @@ from moot.core.json_codec import loads
 from moot.core.record import Record
 from moot.core.text import command_line
 from moot.pipelines import commands, contents, document_care, documents, step_keys
-from moot.pipelines.contract import Problem, StageError, StageInput, StageOutput, StageWaits
+from moot.pipelines.contract import Pipeline, Problem, StageError, StageInput, StageOutput, StageWaits
 from moot.views import states
 
 TYPE_CHECKING = False
@@ -24,9 +24,10 @@ if TYPE_CHECKING:
     from moot.api.call import Call
     from moot.api.protocol.stage import Stage
     from moot.core.handler import Handler
+    from moot.effects.consent import Consent
     from moot.effects.pinned import PinnedHandler
     from moot.pipelines.contents import Contents
-    from moot.pipelines.contract import Pipeline, ProgramRunner, Target
+    from moot.pipelines.contract import ProgramRunner, Target
 
     Found = TypeVar("Found")
 
@@ -41,13 +42,26 @@ class Unmet(Exception):
         self.text, self.advice, self.problems = text, advice, tuple(problems)
 
 
+class TooEarly(Unmet):
+    """An earlier stage has not completed, or must run again for this reason."""
+
+    def __init__(self, missing: Stage, reason: str = "") -> None:
+        why = f"must run again: {reason}" if reason else "has not completed successfully"
+        super().__init__(f"{missing.said} {why}", f"Run {missing.said} first")
+        self.missing = missing.name
+
+
 class TargetState(Record):
-    """A target as it is now: the leaves of its document, and its files with their digests."""
+    """A target as it is now: the leaves of its document, and its files with their digests.
+
+    `shown`: the digest of the document's file when it was absorbed.
+    """
 
     leaves: Mapping[str, Any]
     opened: bool  # whether it has a document
     contents: Contents
     digests: Mapping[str, str]
+    shown: str
 
 
 class Prepared(Record):
@@ -77,18 +91,22 @@ class Preparation:
         self.pack = pipeline.pack
         self.keys = documents.keys_of(pipeline.pack)
         self.commands = commands.commands_of(call, pipeline)
+        file = target.document.path if target.document is not None else ""
+        self.shown_at = (target.root, file, target.folders)  # where the document's file is
+        self._consent: Consent | None = None
         self.paths = tuple(dict.fromkeys(path for paths in target.paths.values() for path in paths))
 
     def look(self) -> TargetState:
         """Absorb what was written into the document's file, and read everything."""
+        shown = contents.fingerprint(*self.shown_at)
         if self.target.document is not None:
-            self.call.sync()
+            self.call.sync(also=(self.target.document.key,))
         state = self.document()
         found = contents.read(self.target.root, self.paths, self.target.folders)
         named = {path: contents.NONE for path in self.paths if not path.endswith("/")}
         digests = {**named, **{path: contents.digest(data) for path, data in found.files.items()}}
         leaves = dict(state.leaves) if state is not None else {}
-        return TargetState(leaves=leaves, opened=state is not None, contents=found, digests=digests)
+        return TargetState(leaves=leaves, opened=state is not None, contents=found, digests=digests, shown=shown)
 
     def document(self) -> Any:
         """The state of its document; None if there is none."""
@@ -116,6 +134,12 @@ class Preparation:
         """The command in moot.toml for a stage; None if there is none, or its code does the work."""
         return self.commands.get(stage.name) if stage.agent != "none" else None
 
+    def starts_at_once(self, stage: Stage) -> bool:
+        """Whether no code of the pack runs before the stage, and the end of the one before changes no document."""
+        finds = stage.agent == "required" and stage.name in self.pipeline.stages
+        also = type(self.pipeline).also is not Pipeline.also
+        return self.target.document is None and not stage.requires and not finds and not also
+
     # --- prerequisites ------------------------------------------------------------------------------------------------
 
     def prepare(
@@ -126,33 +150,26 @@ class Preparation:
         answer: str | None = None,
         attempt: int = 1,
         at: str = "",
-        leftover: Mapping[str, bytes] | None = None,
+        leftover: Mapping[str, bytes | None] | None = None,
         earlier: Mapping[str, str] | None = None,
         programs: ProgramRunner | None = None,
     ) -> Prepared:
         """Check the prerequisites. Raises `Unmet`.
 
-        `leftover`: files with unfinished work of an attempt that did not pass, as they were before it. `earlier`: the
-        inputs of the newest attempt that passed.
+        `leftover`: files with unfinished work of an attempt that did not pass, as they were before it; None: there
+        was no such file. `earlier`: the inputs of the newest attempt that passed.
         """
+        files = {**now.contents.files, **(leftover or {})}
+        old = {path: data for path, data in files.items() if data is not None}
+        given = self.given(stage, now, old, answer)
+        given = given.replace(attempt=attempt, now=at, programs=programs, earlier=earlier or {})
         checks = [FILES]
         if stage.after:
             checks.append(PREDECESSOR)
             self._check_marker(stage, now)
-        if DOCUMENT in stage.reads:
-            checks.append(DOCUMENT_EXISTS)
-            if not now.opened and self.target.document is not None:
-                raise Unmet(f"Document not found: {self.target.document.path or self.target.document.key}")
-        self._check_files(stage, now)
-        self._check_document()
-        old = {**now.contents.files, **(leftover or {})}
-        given = self.given(stage, now, old, answer)
-        given = given.replace(attempt=attempt, now=at, programs=programs, earlier=earlier or {})
-        for name in stage.requires:
-            problems = list(self._checked(name, given))
-            if problems:
-                raise Unmet(problems[0].text, problems=problems)
-            checks.append(name)
+        checks += [DOCUMENT_EXISTS] if DOCUMENT in stage.reads else []
+        self._check(stage, now, given)
+        checks += stage.requires
         early = self._early(stage, given)
         pinned = self._pinned(stage) if early is None else None
         if pinned is not None:
@@ -173,6 +190,26 @@ class Preparation:
             early=early,
         )
 
+    def check_begun(self, now: TargetState) -> None:
+        """Raise `TooEarly` if not even the first stage has completed."""
+        first = self.pack.stages[0]
+        if first.marker and now.leaves.get(first.marker) is not True:
+            raise TooEarly(first)
+
+    def check(self, stage: Stage, now: TargetState, first: Iterable[Stage] = ()) -> None:
+        """Check the prerequisites of a stage, except what the stages will make that run `first`. Raises `Unmet`."""
+        self._check(stage, now, self.given(stage, now, now.contents.files, None), first)
+
+    def _check(self, stage: Stage, now: TargetState, given: StageInput, first: Iterable[Stage] = ()) -> None:
+        if DOCUMENT in stage.reads and not now.opened and self.target.document is not None:
+            raise Unmet(f"Document not found: {self.target.document.path or self.target.document.key}")
+        self._check_files(stage, now, first)
+        self._check_document()
+        for name in stage.requires:
+            problems = self._checked(name, given)
+            if problems:
+                raise Unmet(problems[0].text, problems=problems)
+
     def _early(self, stage: Stage, given: StageInput) -> StageOutput | None:
         """The result of a stage whose code finds, before any command is needed, that there is nothing to do."""
         code = self.pipeline.stages.get(stage.name)
@@ -186,19 +223,27 @@ class Preparation:
         command = self.command(stage)
         try:
             if command is not None:
-                return commands.granted(self.call, command)
+                return commands.granted(self._consented(), command, self.commands.values())
             if stage.agent == "required" or stage.name not in self.pipeline.stages:
-                raise commands.missing_command(self.pipeline, stage)
+                raise commands.missing_command(self.call, self.pipeline, stage)
         except Unavailable:
             raise
         except MootError as error:
             raise Unmet(error.message.rstrip("."), error.remedy) from error
         return None
 
+    def _consented(self) -> Consent:
+        """What persons have allowed. It is read again for each command, because it can be taken back at any time."""
+        if self._consent is None:
+            from moot.api.verbs.effects.allow import consent_of
+
+            self._consent = consent_of(self.call)
+        return self._consent
+
     def _check_marker(self, stage: Stage, now: TargetState) -> None:
         before = next(one for one in self.pack.stages if one.name == stage.after)
         if before.marker and now.leaves.get(before.marker) is not True:
-            raise too_early(before)
+            raise TooEarly(before)
 
     def _check_document(self) -> None:
         """Refuse to start while the file of the document cannot be read: what is in it may be somebody's work."""
@@ -206,30 +251,34 @@ class Preparation:
             return
         for file in self.call.mirrors.document_files(self.call, self.target.document.key):
             if file.fault:
-                at = [Problem(file.fault, path=file.path, line=file.line)]
                 advice = f"Correct the file, or put it back: `{command_line('doc restore', file.document)}`."
-                raise Unmet(f"{file.path} cannot be parsed: {file.fault}", advice, at)
+                raise Unmet(f"{file.path} cannot be parsed: {file.fault}", advice)
         for file in document_care.away(self.call, self.target):
             raise Unmet(f"{file.path} cannot be written", "See that its folder can be created.")
 
-    def _check_files(self, stage: Stage, now: TargetState) -> None:
-        """The files that a stage reads exist.
+    def _check_files(self, stage: Stage, now: TargetState, first: Iterable[Stage]) -> None:
+        """The files that a stage reads exist, except those that the stages write that run `first`.
 
         The code of a first stage says itself what is missing: a failed stage is noted in the document, a refused one is
         not.
         """
         if not stage.after and self.command(stage) is None:
             return
-        for role in stage.reads:
+        made = {role for one in first for role in one.writes}
+        for role in (one for one in stage.reads if one not in made):
             for path in self.target.paths.get(role, ()) if role not in (DOCUMENT, ANSWER) else ():
                 if now.digests.get(path) == contents.NONE:
                     raise Unmet(f"{role.capitalize()} file not found: {path}", "Restore it, or run the pipeline again.")
 
-    def _checked(self, name: str, given: StageInput) -> Iterable[Problem]:
+    def _checked(self, name: str, given: StageInput) -> list[Problem]:
+        """What a check of the pack finds. One that raises `StageError` says itself how it is told, and what to do."""
         check = self.pipeline.checks.get(name)
         if check is None:
             return [Problem(f"the pack has no check {name!r}")]
-        return self.problems(f"checks.{name}", lambda: check(given))
+        try:
+            return self.pack_code(f"checks.{name}", lambda: list(check(given)))
+        except StageError as error:
+            raise Unmet(error.text, error.suggestion, error.problems) from error
 
     def changed(self, prepared: Prepared, found: StageOutput) -> Prepared:
         """A prepared stage after its code has done its part, for the command that refines it."""
@@ -273,7 +322,7 @@ class Preparation:
             document = self.keys.values(documents.seen(stage, now.leaves))
         before = None
         if ANSWER in stage.reads and answer is not None:
-            before = loads(self.call.blob(answer).decode("utf-8"))
+            before = self.answer(answer)
         return StageInput(
             stage=stage,
             target=self.target,
@@ -284,10 +333,11 @@ class Preparation:
             mtimes=now.contents.mtimes,
         )
 
+    def answer(self, blob: str | None) -> dict[str, Any]:
+        """The answer of a stage in this blob; empty if there is none."""
+        found: dict[str, Any] = loads(self.call.blob(blob).decode("utf-8")) if blob else {}
+        return found
+
     def _roles(self, stage: Stage, files: Mapping[str, bytes]) -> dict[str, dict[str, bytes]]:
         wanted = dict.fromkeys((*stage.reads, *stage.writes))
         return contents.roles({role: of for role, of in self.target.paths.items() if role in wanted}, files)
-
-
-def too_early(missing: Stage) -> Unmet:
-    return Unmet(f"{missing.said} has not completed successfully", f"Run {missing.said} first")

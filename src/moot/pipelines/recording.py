@@ -1,17 +1,18 @@
 """What one run writes into the log. Each method is one commit, and each commit is whole.
 
+repeated      a whole run in which every result is used again, if nobody works on anything
 opened        the run or its resumption, the seat that it asks for, and the markers of earlier runs taken back
 reused        the stages whose results are used again, with their markers; if nothing else is left, also the end
 started       a stage, if its prerequisites still hold under the writer lock, with its old errors removed
 ended         a stage with its outputs, its marker and its part of the document; if it was the last one, or it
-              failed, also the end of the run, and its seat is free
+              failed, also the end of the run, and its seat is free; if the next one follows at once, its start, under
+              the same conditions as any start
 """
 
 from __future__ import annotations
 
 import os
 
-from moot.core.deciders.document import MOOT, ShowDocument
 from moot.core.deciders.permit import STAGES, AskPermit, ReturnPermit
 from moot.core.deciders.run import (
     FAILED,
@@ -27,40 +28,72 @@ from moot.core.deciders.run import (
     StartStage,
 )
 from moot.core.json_codec import dumps
+from moot.core.record import Record
 from moot.pipelines import contents, documents, seats, step_keys
 from moot.pipelines.contract import StageError
-from moot.pipelines.performing import summary
+from moot.pipelines.document_record import DocumentRecord
 from moot.views import states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any
 
     from moot.api.call import Call
     from moot.api.protocol.stage import Stage
     from moot.core.run import Run, StageTry
+    from moot.engine.engine import Outcome
     from moot.pipelines.contract import Pipeline, Target
     from moot.pipelines.performing import StageWork
-    from moot.pipelines.preparing import Preparation, Prepared
+    from moot.pipelines.preparing import Preparation, Prepared, TargetState
     from moot.pipelines.reuse import Reuse
     from moot.pipelines.steps import RunOptions
 
 _REASON = 2000  # characters
 
 
-class RunRecord:
+class Started(Record):
+    """An attempt at a stage that has begun. `position`: of the commit that started it."""
+
+    prepared: Prepared
+    attempt: StageTry
+    position: int
+
+
+class _Start(Record):
+    """A start to be committed. `asks`: for the digests of the files and of the document's, under the writer lock."""
+
+    prepared: Prepared
+    event: StartStage
+    asks: tuple[tuple[str, Any], tuple[str, Any]]
+
+
+class RunRecord(DocumentRecord):
     """The record of one run of one target, by this process."""
 
     def __init__(self, call: Call, pipeline: Pipeline, target: Target, token: str) -> None:
-        self.call, self.pipeline, self.target, self._token = call, pipeline, target, token
-        self.pack = pipeline.pack
+        super().__init__(pipeline, target)
+        self.call, self._token = call, token
         self.warnings = 0
         self.id = ""
+        self.latest: Run | None = None  # as of the last commit of this process
+        call.engine.lookups |= {"target files": _digests, "document file": _fingerprint}
 
     def run(self) -> Run:
         found: Run = states.state(self.call.engine.read(), "run", self.id)[0]
         return found
+
+    def attempts(self, stage: Stage) -> int:
+        """How often a stage was attempted in this run."""
+        assert self.latest is not None
+        return len(self.latest.tries_of(stage.name))
+
+    def _commit(self, act: Callable[[Any], None], asks: Sequence[tuple[str, Any]] = ()) -> Outcome:
+        def kept(work: Any) -> None:
+            act(work)
+            self.latest = work.state("run", self.id) if self.id else None
+
+        return self.call.commit(kept, asks)
 
     def _do(self, work: Any, command: Any) -> None:
         work.do("run", self.id, command, pack=self.pack.name)
@@ -69,13 +102,44 @@ class RunRecord:
 
     def open(self, current: Run | None, options: RunOptions) -> None:
         """Open a run, or resume this one, and ask for a seat. Refused while another run works on the target."""
-        self.call.commit(lambda work: self._open(work, current, options))
+        self._commit(lambda work: self._open(work, current, options))
+
+    def repeat(
+        self, current: Run | None, options: RunOptions, plan: Reuse, now: TargetState, preparation: Preparation
+    ) -> Run | None:
+        """A whole run that reuses everything, if everything still is as it was planned, and no other run works.
+
+        Its markers stay: nothing is taken back that is set again in the same commit.
+        """
+        asks = self._asks(preparation)
+        done = False
+
+        def act(work: Any) -> None:
+            nonlocal done
+            done = not work.state("permit", STAGES).seats and self._is_still(work, now, asks)
+            if done:
+                self._begin(work, current, options)
+                self._reuse(work, self.pack.stages, plan)
+                self._do(work, EndRun(outcome=PASSED, warnings=self.warnings))
+
+        self.warnings = sum(len(one.attempt.warnings) for one in plan.kept)
+        self._commit(act, asks)
+        if not done:
+            self.id, self.warnings = "", 0
+        return self.latest if done else None
 
     def _open(self, work: Any, current: Run | None, options: RunOptions) -> None:
         wanted = seats.thing(self.target.id)
         other = next((one for one in work.state("permit", STAGES).seats if wanted in one.wants), None)
         if other is not None:
             raise seats.busy(work.state("run", other.run), other)
+        self._begin(work, current, options)
+        self._show(work, fresh=current is None)
+        wants = (wanted, *self._wants())
+        ask = AskPermit(run=self.id, driver=self._token, limit=max(1, options.limit), wants=wants)
+        work.do("permit", STAGES, ask, pack=self.pack.name)
+
+    def _begin(self, work: Any, current: Run | None, options: RunOptions) -> None:
         by: dict[str, Any] = {"pid": os.getpid(), "driver": self._token}
         if current is not None:
             self.id = current.id
@@ -83,10 +147,6 @@ class RunRecord:
         else:
             self.id = new_id(work)
             self._do(work, self._opening(by, options))
-        self._show(work, fresh=current is None)
-        wants = (wanted, *self._wants())
-        ask = AskPermit(run=self.id, driver=self._token, limit=max(1, options.limit), wants=wants)
-        work.do("permit", STAGES, ask, pack=self.pack.name)
 
     def _opening(self, by: Mapping[str, Any], options: RunOptions) -> OpenRun:
         target = self.target
@@ -113,46 +173,45 @@ class RunRecord:
                 if not path.endswith("/"):
                     yield f"file:{os.path.join(self.target.root, path)}"
 
-    def _show(self, work: Any, *, fresh: bool) -> None:
-        """Let the file show the document of this target, without the markers of earlier runs: they no longer count."""
-        ref = self.target.document
-        if ref is None or not work.state("document", ref.key).status:
-            return
-        work.do("document", ref.key, ShowDocument(path=ref.path))
-        if fresh:
-            self._change(work, [self._unmarked(stage) for stage in self.pack.stages])
-
     # --- stages -------------------------------------------------------------------------------------------------------
 
     def reuse(self, stages: Sequence[Stage], plan: Reuse, *, last: bool) -> None:
         """Record that results are reused. `last`: no stage is left."""
 
         def act(work: Any) -> None:
-            for earlier, stage in zip(plan.kept, stages, strict=False):
-                one = earlier.attempt
-                reused = ReuseStage(
-                    stage=stage.name,
-                    source=earlier.run,
-                    reason="everything that it reads is the same",
-                    key=one.key,
-                    inputs=one.inputs,
-                    outputs=one.outputs,
-                    warnings=one.warnings,
-                    answer=one.answer,
-                )
-                self._do(work, reused)
-                marks = documents.marked(stage, one.reason if one.status == SKIPPED else "")
-                self._change(work, [documents.DocumentChange(stage.name, marks)])
+            self._reuse(work, stages, plan)
             if last:
                 self._end(work, PASSED)
 
         self.warnings += sum(len(one.attempt.warnings) for one in plan.kept)
-        self.call.commit(act)
+        self._commit(act)
 
-    def start(self, prepared: Prepared, preparation: Preparation, reason: str) -> int:
-        """Start a stage, if everything is still as it was prepared. Returns the position; 0 if it is not."""
-        stage, now, command, target = prepared.stage, prepared.situation, prepared.command, self.target
-        start = StartStage(
+    def _reuse(self, work: Any, stages: Sequence[Stage], plan: Reuse) -> None:
+        for earlier, stage in zip(plan.kept, stages, strict=False):
+            one = earlier.attempt
+            reused = ReuseStage(
+                stage=stage.name,
+                source=earlier.run,
+                reason="everything that it reads is the same",
+                key=one.key,
+                inputs=one.inputs,
+                outputs=one.outputs,
+                warnings=one.warnings,
+                answer=one.answer,
+            )
+            self._do(work, reused)
+            marks = documents.marked(stage, one.reason if one.status == SKIPPED else "")
+            self._change(work, [documents.DocumentChange(stage.name, marks, stage.claims)])
+
+    def start(self, prepared: Prepared, preparation: Preparation, reason: str) -> Started | None:
+        """Start a stage, if everything is still as it was prepared. None if it is not."""
+        start = self._start_of(prepared, preparation, reason)
+        outcome = self._commit(lambda work: self._start(work, start), start.asks)
+        return self._started(start, outcome)
+
+    def _start_of(self, prepared: Prepared, preparation: Preparation, reason: str) -> _Start:
+        stage, command = prepared.stage, prepared.command
+        event = StartStage(
             stage=stage.name,
             who=command.name if command is not None else "",
             command=command.run if command is not None else (),
@@ -163,28 +222,51 @@ class RunRecord:
             checks=prepared.checks,
             snapshots={path: self.call.put_blob(data) for path, data in prepared.snapshots.items()},
         )
-        self.call.engine.lookups["target files"] = _digests
-        moved = False
+        return _Start(prepared, event, self._asks(preparation))
 
-        def act(work: Any) -> None:
-            nonlocal moved
-            seen = dict(work.facts.find("target files", (target.root, preparation.paths, target.folders)))
-            moved = seen != dict(now.digests) or self._leaves(work) != now.leaves
-            if not moved:
-                self._do(work, start)
-                if self._has_document(work):
-                    self._change(work, [self._unmarked(stage), *self._noted(work, stage)])
+    def _asks(self, preparation: Preparation) -> tuple[tuple[str, Any], tuple[str, Any]]:
+        """The questions about the files and the document's file that are answered under the writer lock."""
+        files = (self.target.root, preparation.paths, self.target.folders)
+        return ("target files", files), ("document file", preparation.shown_at)
 
-        outcome = self.call.commit(act)
-        return 0 if moved else outcome.last
+    def _is_still(self, work: Any, now: TargetState, asks: Sequence[tuple[str, Any]]) -> bool:
+        files, shown = (work.facts.find(*question) for question in asks)
+        return dict(files) == dict(now.digests) and shown == now.shown and self._leaves(work) == now.leaves
 
-    def end_stage(self, prepared: Prepared, attempt: StageTry, work: StageWork, *, last: bool) -> str | None:
-        """Record how a stage ended. Returns the blob with its answer."""
-        stage, error, answer = prepared.stage, work.error, None
-        if error is None:
-            answer = self.call.put_blob(dumps(dict(work.output.answer)).encode()) if work.output.answer else None
-            self.warnings += len(work.output.warnings)
-        end = self._ending(stage, attempt, work).replace(answer=answer)
+    def _start(self, work: Any, start: _Start) -> None:
+        """Start it, unless something has changed."""
+        stage = start.prepared.stage
+        if not self._is_still(work, start.prepared.situation, start.asks):
+            return
+        self._do(work, start.event)
+        if self._has_document(work):
+            self._change(work, [self._unmarked(stage), *self._noted(work, stage)])
+
+    def _started(self, start: _Start, outcome: Outcome) -> Started | None:
+        assert self.latest is not None
+        attempt = self.latest.running
+        return Started(start.prepared, attempt, outcome.last) if attempt is not None else None
+
+    def keep_answer(self, work: StageWork) -> str | None:
+        """Store the answer of a stage that passed, before the commit that refers to it. Returns its blob."""
+        found = work.output.answer if work.error is None else {}
+        return self.call.put_blob(dumps(dict(found)).encode()) if found else None
+
+    def end_stage(
+        self,
+        begun: Started,
+        work: StageWork,
+        preparation: Preparation,
+        answer: str | None,
+        *,
+        last: bool,
+        following: tuple[Prepared, str] | None = None,
+    ) -> Started | None:
+        """Record how a stage ended, and start the one that follows at once, for that reason, if it still can."""
+        stage, error = begun.prepared.stage, work.error
+        self.warnings += len(work.output.warnings) if error is None else 0
+        end = self._ending(stage, begun.attempt, work).replace(answer=answer, left=self._left(begun.prepared, work))
+        start = self._start_of(following[0], preparation, following[1]) if following is not None else None
 
         def act(commit: Any) -> None:
             self._do(commit, end)
@@ -196,9 +278,20 @@ class RunRecord:
             if last:
                 whole = stage.name == self.pack.stages[-1].name
                 self._end(commit, PASSED if whole else STOPPED, "" if whole else stage.name)
+            elif start is not None:
+                self._start(commit, start)
 
-        self.call.commit(act)
-        return answer
+        outcome = self._commit(act, start.asks if start is not None else ())
+        return self._started(start, outcome) if start is not None else None
+
+    def _left(self, prepared: Prepared, work: StageWork) -> dict[str, str]:
+        """Blobs with the files that a stage that passed has changed: every version can be shown later."""
+        if work.error is not None or work.after is None:
+            return {}
+        writes = [path for role in prepared.stage.writes for path in self.target.paths.get(role, ())]
+        files = {path: data for path, data in work.after.contents.files.items() if contents.is_of(path, writes)}
+        changed = {path: data for path, data in files.items() if prepared.snapshots.get(path) != data}
+        return {path: self.call.put_blob(data) for path, data in changed.items()}
 
     def _ending(self, stage: Stage, attempt: StageTry, work: StageWork) -> EndStage:
         error, ran = work.error, work.ran
@@ -212,10 +305,11 @@ class RunRecord:
             seconds=work.seconds,
             outputs=step_keys.outputs_of(stage, self.target, files, work.leaves),
             warnings=tuple(work.output.warnings) if error is None else (),
-            criteria=stage.criteria if how == PASSED else (),
-            problems=tuple(one.said for one in error.problems) if error is not None else (),
+            criteria=stage.criteria if error is None and (ran is not None or how == PASSED) else (),
+            problems=tuple(one.said for one in error.problems) if error is not None else tuple(work.output.errors),
             details=error.details if error is not None else "",
             suggestion=error.suggestion if error is not None else "",
+            overwritten={one.path: self.call.put_blob(one.data) for one in work.overwritten},
         )
         if ran is None:
             return end
@@ -226,27 +320,6 @@ class RunRecord:
         sizes = {"output_size": ran.output.size, "errors_size": ran.errors.size}
         return end.replace(code=ran.code, timed_out=ran.timed_out, **kept, **sizes)
 
-    def _results(self, commit: Any, stage: Stage, work: StageWork) -> Iterator[documents.DocumentChange]:
-        """What a stage that passed changes in the document, with its marker."""
-        output = work.output
-        yield from documents.by_author(self.pack, stage, output.document, output.removed)
-        if not self._has_document(commit):
-            later = self.pack.stages[[one.name for one in self.pack.stages].index(stage.name) + 1 :]
-            yield from map(self._unmarked, later)
-        yield documents.DocumentChange(stage.name, documents.marked(stage, output.skip))
-        yield from self._noted(commit, stage, errors=output.errors, warnings=output.warnings)
-
-    def _failure(self, commit: Any, stage: Stage, error: StageError) -> Iterator[documents.DocumentChange]:
-        """What a stage that failed changes: its marker is taken back, whoever has set it, and its error is noted."""
-        opened = self._has_document(commit)
-        if error.document and not documents.foreign(self.pack, stage, error.document):
-            yield from documents.by_author(self.pack, stage, error.document, ())
-            opened = True
-        if opened:
-            yield self._unmarked(stage)
-        listed = error.problems and error.text == summary(error.problems)
-        yield from self._noted(commit, stage, errors=[one.said for one in error.problems] if listed else (error.text,))
-
     # --- the end ------------------------------------------------------------------------------------------------------
 
     def _end(self, work: Any, outcome: str, at: str = "", reason: str = "") -> None:
@@ -256,7 +329,7 @@ class RunRecord:
 
     def refuse(self, at: str, reason: str) -> None:
         """Record that a stage could not be started. Nothing else is written."""
-        self.call.commit(lambda work: self._end(work, FAILED, at, reason))
+        self._commit(lambda work: self._end(work, FAILED, at, reason))
 
     def break_off(self, at: str, reason: str, outcome: str = INTERRUPTED) -> None:
         """Record that the run does not go on: it was interrupted, or it waits for an answer."""
@@ -270,43 +343,7 @@ class RunRecord:
             if work.state("run", self.id).open:
                 self._end(work, outcome, last.stage if last is not None else at, reason)
 
-        self.call.commit(act)
-
-    # --- the document -------------------------------------------------------------------------------------------------
-
-    def _has_document(self, work: Any) -> bool:
-        ref = self.target.document
-        return ref is not None and bool(work.state("document", ref.key).status)
-
-    def _leaves(self, work: Any) -> Mapping[str, Any]:
-        if self.target.document is None:
-            return {}
-        found: Mapping[str, Any] = work.state("document", self.target.document.key).leaves
-        return found
-
-    def _change(self, work: Any, changes: Sequence[documents.DocumentChange]) -> None:
-        ref = self.target.document
-        if ref is None:
-            return
-        for command in documents.commands(self.pack, ref, work.state("document", ref.key), changes):
-            work.do("document", ref.key, command)
-
-    def _unmarked(self, stage: Stage) -> documents.DocumentChange:
-        values, removed = documents.unmarked([stage])
-        return documents.DocumentChange(stage.name, values, removed)
-
-    def _noted(
-        self, work: Any, stage: Stage, errors: Sequence[str] = (), warnings: Sequence[str] = ()
-    ) -> Iterator[documents.DocumentChange]:
-        """The errors and warnings of a stage in the shared lists; its older ones are removed."""
-        spec = self.pack.pipeline
-        if spec is None or self.target.document is None:
-            return
-        leaves, label = self._leaves(work), self.pipeline.label(stage)
-        for pointer, texts in ((spec.errors, errors), (spec.warnings, warnings)):
-            values = documents.noted(leaves, pointer, label, texts)
-            if values:
-                yield documents.DocumentChange(MOOT, values)
+        self._commit(act)
 
 
 def new_id(work: Any) -> str:
@@ -322,3 +359,7 @@ def _digests(about: tuple[str, tuple[str, ...], tuple[str, ...]]) -> tuple[tuple
         return tuple(contents.digests(*about).items())
     except StageError:
         return ()
+
+
+def _fingerprint(about: tuple[str, str, tuple[str, ...]]) -> str:
+    return contents.fingerprint(*about)

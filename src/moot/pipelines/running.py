@@ -12,16 +12,20 @@ What is written into the log, and in which commits, is in `recording`.
 
 from __future__ import annotations
 
-from moot.core.deciders.run import BEHIND, FAILED, PASSED, STOPPED, of_target
+from moot.core.deciders.run import FAILED, STOPPED
 from moot.core.errors import Refused, Unavailable
-from moot.pipelines import document_care, estimates, reuse, seats, step_keys
-from moot.pipelines.contract import StageError, StageWaits
+from moot.core.text import command_line
+from moot.pipelines import contents, document_care, estimates, reuse, seats, step_keys
+from moot.pipelines.alone import check_alone, check_asked_for
+from moot.pipelines.contract import EarlierResult, StageError, StageWaits
 from moot.pipelines.driver import CommandLock, Driver, is_alive
+from moot.pipelines.history import TargetHistory, history_of, runs_of
 from moot.pipelines.performing import Performance, Programs, perform
-from moot.pipelines.preparing import Preparation, Unmet, too_early
+from moot.pipelines.preparing import Preparation, Unmet
+from moot.pipelines.putting_back import put_back
 from moot.pipelines.recording import RunRecord
-from moot.pipelines.steps import PipelineStep
-from moot.views import queries, states
+from moot.pipelines.steps import INTERRUPTION, PipelineStep
+from moot.views import states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,18 +38,11 @@ if TYPE_CHECKING:
     from moot.pipelines.contract import Pipeline, Target
     from moot.pipelines.performing import StageWork
     from moot.pipelines.preparing import Prepared, TargetState
+    from moot.pipelines.recording import Started
     from moot.pipelines.reuse import Earlier, Reuse
-    from moot.pipelines.steps import RunOptions
+    from moot.pipelines.steps import AwaitedRun, RunOptions
 
-_RUNS = 50  # earlier runs of a target that are looked at
 _TRIES = 5  # how often a start is prepared again because something changed
-
-
-def runs_of(call: Call, target: str) -> list[Run]:
-    """The runs of a target, newest first."""
-    store = call.engine.read()
-    names = [name for kind, name in queries.things_of_task(store, of_target(target) or "") if kind == "run"]
-    return [states.state(store, "run", name)[0] for name in reversed(names[-_RUNS:])]
 
 
 def run_target(
@@ -62,6 +59,7 @@ def run_target(
     """
     from moot.processes.interrupts import interruptible
 
+    call.lasting = True
     with interruptible(), Driver.of(call.place.state) as driver:
         yield from TargetRun(call, pipeline, target, options, driver, cancel).steps()
 
@@ -83,50 +81,88 @@ class TargetRun:
         self.pack = pipeline.pack
         self._record = RunRecord(call, pipeline, target, driver.token)
         self._preparation = Preparation(call, pipeline, target)
-        self._earlier: dict[str, Earlier] = {}
-        self._last: StageTry | None = None  # the last attempt of any run before this one
+        self._history = TargetHistory()
         self._usual: dict[str, float] | None = None  # how long stages take, once it is needed
         self._answer: str | None = None  # the blob with the answer of the stage before
+        self._at = self.pack.stages[0]
+        self._lock: CommandLock | None = None  # from the first stage that runs until the end
 
     # --- the whole run ------------------------------------------------------------------------------------------------
 
     def steps(self) -> Iterator[PipelineStep]:
         stages = self._chosen()
-        yield from self._opened(stages)
-        at = stages[0]
+        yield from self._entered(stages)
+        if (yield from self._repeated(stages)):
+            return
+        self._record.open(self._history.current, self.options)
+        yield self._opened()
+        self._at = stages[0]
         try:
             yield from self._seated()
-            number = 0
-            while number < len(stages):
-                at = stages[number]
-                document_care.show(self.call, self.target)
-                plan = self._plan(stages[number:], self._preparation.look())
-                yield from self._reused(stages[number:], plan)
-                number += len(plan.kept)
-                if number < len(stages):
-                    at = stages[number]
-                    done = yield from self._stage(at, plan, last=number + 1 == len(stages))
-                    if not done:
-                        break
-                    number += 1
+            contents.sweep(self.target.root, self._preparation.paths, self.target.folders)
+            yield from self._all(stages)
         except (Unmet, StageError) as error:
-            yield self._refused(at, error)
+            yield self._refused(self._at, error)
         except StageWaits as waits:
-            self._record.break_off(at.name, waits.question, STOPPED)
-            yield self._step("waits", at, text=waits.question)
+            self._record.break_off(self._at.name, waits.question, STOPPED)
+            yield self._step("waits", self._at, text=waits.question)
         except Unavailable:
             raise  # nothing can be recorded now; the next process does
         except BaseException:
-            self._record.break_off(at.name, "it was interrupted")
+            self._record.break_off(self._at.name, INTERRUPTION)
             raise
+        finally:
+            if self._lock is not None:
+                self._lock.close()
         document_care.show(self.call, self.target)
         run = self._record.run()
         yield self._step("ended", text=run.ending, outcome=run.outcome)
 
+    def _repeated(self, stages: Sequence[Stage]) -> Generator[PipelineStep, None, bool]:
+        """Record a run that reuses everything, in one commit. False if something has to run, or might."""
+        if len(self._history.earlier) < len(self.pack.stages) or stages[-1] is not self.pack.stages[-1]:
+            return False
+        try:
+            now = self._preparation.look()
+            plan = self._plan(stages, now)
+        except (StageError, StageWaits):
+            return False  # it is found again, and recorded
+        if len(plan.kept) < len(stages) or not document_care.is_shown(self.call, self.target):
+            return False
+        run = self._record.repeat(self._history.current, self.options, plan, now, self._preparation)
+        if run is None:
+            return False
+        yield self._opened()
+        yield from self._told_reused(stages, plan)
+        yield self._step("ended", text=run.ending, outcome=run.outcome)
+        return True
+
+    def _all(self, stages: Sequence[Stage]) -> Iterator[PipelineStep]:
+        """Go through the stages, up to the first that fails."""
+        number, begun = 0, None
+        while number < len(stages):
+            self._at = stages[number]
+            if begun is None:
+                document_care.show(self.call, self.target)
+                now = self._preparation.look()
+                plan = self._plan(stages[number:], now)
+                yield from self._reused(stages[number:], plan)
+                number += len(plan.kept)
+                if number == len(stages):
+                    return
+                self._at = stages[number]
+                check_asked_for(self._at, plan, self.options, self._history.earlier)
+                put_back(self._record, self._at, plan, now)
+                begun = self._started(self._at, plan, now if not plan.kept else None)
+            passed, begun = yield from self._stage(begun, stages[number + 1 :])
+            if not passed:
+                return
+            number += 1
+
     def preview(self) -> tuple[Sequence[Stage], Reuse]:
         """The stages, and which of them would be reused now."""
-        stages, history = self._chosen(), runs_of(self.call, self.target.id)
-        self._remember(history, self._resumed(history))
+        stages = self._chosen()
+        self._remember(runs_of(self.call, self.target.id))
         return stages, self._plan(stages, self._preparation.look())
 
     def command(self, stage: Stage) -> tuple[str, ...]:
@@ -153,68 +189,50 @@ class TargetRun:
 
     # --- the beginning ------------------------------------------------------------------------------------------------
 
-    def _opened(self, stages: Sequence[Stage]) -> Iterator[PipelineStep]:
-        """Open a run, or resume the last one, and ask for a seat."""
-        self._wait_for_others()
-        for run in runs_of(self.call, self.target.id):
-            if seats.is_abandoned(self.call.place.state, run):
-                seats.settle(self.call, run)
-        history = runs_of(self.call, self.target.id)
-        current = self._resumed(history)
-        self._remember(history, current)
+    def _entered(self, stages: Sequence[Stage]) -> Iterator[PipelineStep]:
+        """See that nobody else works on the target, and what earlier runs have left."""
+        yield from self._wait_for_others()
+        seats.settle_dead(self.call, self.target.id)
+        self._remember(runs_of(self.call, self.target.id))
         if self.options.only:
-            self._check_earlier(stages)
-        self._record.open(current, self.options)
-        yield self._step("opened", text="resumed" if current is not None else "started")
+            plan_of = lambda now: self._plan(stages, now)  # noqa: E731
+            check_alone(stages, self._preparation, plan_of, self.options, self._history.earlier)
 
-    def _wait_for_others(self) -> None:
+    def _remember(self, runs: Sequence[Run]) -> None:
+        self._history = history_of(runs, self.pack.stages, self.options)
+
+    def _opened(self) -> PipelineStep:
+        return self._step("opened", text="resumed" if self._history.current is not None else "started")
+
+    def _wait_for_others(self) -> Iterator[PipelineStep]:
+        """Wait while another process works on the target, and say for whom, whenever that changes."""
         wanted = seats.thing(self.target.id)
+        shown: AwaitedRun | None = None
         while other := next((one for one in seats.permit(self.call).seats if wanted in one.wants), None):
             if not is_alive(self.call.place.state, other.driver):
                 seats.settle_dead(self.call)
             elif not self.options.wait:
                 raise seats.busy(states.state(self.call.engine.read(), "run", other.run)[0], other)
             else:
+                now = seats.awaited(self.call, other)
+                if now != shown:
+                    shown = now
+                    yield self._waiting((now,))
                 self._check_cancelled()
                 seats.listen(self.call)
+
+    def _waiting(self, runs: tuple[AwaitedRun, ...]) -> PipelineStep:
+        look = command_line("run status", runs[0].run) if len(runs) == 1 else "moot run status"
+        text = f"waits for {', '.join(one.said for one in runs)}; to look: `{look}`"
+        return self._step("waiting", text=text, awaits=runs)
 
     def _check_cancelled(self) -> None:
         if self._cancel is not None and self._cancel():
             raise KeyboardInterrupt
 
-    def _resumed(self, history: Sequence[Run]) -> Run | None:
-        """The run to go on with; None to open a new one."""
-        names = tuple(stage.name for stage in self.pack.stages)
-        alone = bool(self.options.only) and self.options.only != names[0]
-        last = next((run for run in history if run.stages == names), None)
-        if last is None or last.open or not (self.options.resume or alone):
-            return None
-        ours = self.options.parent is not None and last.parent == self.options.parent
-        return last if alone or ours or last.outcome != PASSED else None
-
-    def _remember(self, history: Sequence[Run], current: Run | None) -> None:
-        """Find the results that can be reused, and the last attempt, which may have left unfinished work."""
-        self._last = history[0].tries[-1] if history and history[0].tries else None
-        alone = self.options.only
-        for stage in self.pack.stages if alone or not self.options.again else ():
-            cached = stage.replace(cache="run") if alone and stage.cache == "never" else stage
-            found = reuse.earlier_of(history, cached, current.id if current is not None else None)
-            if found is not None and stage.name != alone:
-                self._earlier[stage.name] = found
-
-    def _check_earlier(self, stages: Sequence[Stage]) -> None:
-        """Refuse to run a stage alone while an earlier one must run first."""
-        plan = self._plan(stages, self._preparation.look())
-        if len(plan.kept) < len(stages) - 1:
-            missing = stages[len(plan.kept)]
-            error = too_early(missing)
-            stale = missing.name in self._earlier
-            text = f"{missing.said} must run again: {plan.reason}" if stale else error.text
-            raise Refused("stage_too_early", f"{text}.", f"{error.advice}.", stage=missing.name)
-
     def _seated(self) -> Iterator[PipelineStep]:
         for before in seats.waited(self.call, self._record.id, self._check_cancelled):
-            yield self._step("waiting", text=f"waits for {', '.join(seat.run for seat in before)}")
+            yield self._waiting(tuple(seats.awaited(self.call, seat) for seat in before))
 
     # --- stages -------------------------------------------------------------------------------------------------------
 
@@ -223,20 +241,29 @@ class TargetRun:
 
         def stale(stage: Stage, earlier: Earlier) -> str:
             given = preparation.given(stage, now, now.contents.files, None)
-            return preparation.pack_code("stale", lambda: self.pipeline.stale(given, earlier.attempt.inputs))
+            found = EarlierResult(earlier.attempt.inputs, lambda: preparation.answer(earlier.attempt.answer))
+            return preparation.pack_code("stale", lambda: self.pipeline.stale(given, found))
 
         return reuse.plan(
             stages,
             self.target,
-            self._earlier,
+            self._history.earlier,
             lambda stage, answer: preparation.inputs(stage, now, answer),
             now.digests,
             lambda stage: step_keys.owned_parts(stage, now.leaves),
             stale,
-            last=self._last,
+            last=self._history.last,
             answer=self._answer,
             alone=bool(self.options.only),
+            tried=self._history.tried,
+            later=self._later(),
+            begun=not self.pipeline.accepts_edits or stages[0] is not self.pack.stages[0],
         )
+
+    def _later(self) -> dict[str, StageTry]:
+        """The last attempts of a target that has gone on with the same document since; empty if none has."""
+        others = [run for name in self.target.continued_by for run in runs_of(self.call, name)]
+        return reuse.later_attempts(runs_of(self.call, self.target.id), others, self.pack.stages) if others else {}
 
     def _reused(self, stages: Sequence[Stage], plan: Reuse) -> Iterator[PipelineStep]:
         if not plan.kept:
@@ -244,66 +271,96 @@ class TargetRun:
         whole = len(plan.kept) == len(stages) and stages[-1] is self.pack.stages[-1]
         self._record.reuse(stages, plan, last=whole)
         self._answer = plan.kept[-1].attempt.answer
-        for earlier, stage in zip(plan.kept, stages, strict=False):
-            yield self._step("reused", stage, text=f"unchanged since {earlier.run}", warnings=earlier.attempt.warnings)
+        yield from self._told_reused(stages, plan)
         if len(plan.kept) == len(stages) and not whole:
             self._record.break_off(stages[-1].name, "as asked", STOPPED)
 
-    def _stage(self, stage: Stage, plan: Reuse, *, last: bool) -> Generator[PipelineStep, None, bool]:
-        """Run one stage. Returns whether the next one may start."""
-        with CommandLock(self.call.place.state, self._driver.token, self._record.id) as lock:
-            prepared, position = self._started(stage, plan, lock)
-            attempt = self._record.run().tries[-1]
-            yield self._step("ready", stage, text=f"Prerequisites met, starting {stage.said}", checks=prepared.checks)
-            estimate = self._estimate(stage)
-            said = " ".join(attempt.command) or "built in"
-            yield self._step("started", stage, attempt=attempt.attempt, text=said, estimate=estimate)
-            how = Performance(
-                run=self._record.id,
-                since=position,
-                at=attempt.at,
-                lock=lock,
-                output=self.options.output,
-                cancel=self._cancel,
-                progress=lambda seconds: self._progress(stage, seconds, estimate),
-            )
-            work = perform(prepared, self._preparation, how)
-            self._answer = self._record.end_stage(prepared, attempt, work, last=last)
+    def _told_reused(self, stages: Sequence[Stage], plan: Reuse) -> Iterator[PipelineStep]:
+        for earlier, stage in zip(plan.kept, stages, strict=False):
+            yield self._step("reused", stage, text=f"unchanged since {earlier.run}", warnings=earlier.attempt.warnings)
+
+    def _stage(
+        self, begun: Started, later: Sequence[Stage]
+    ) -> Generator[PipelineStep, None, tuple[bool, Started | None]]:
+        """Run a stage that has begun. Returns whether it passed, and the next one if that has begun with its end."""
+        stage, attempt = begun.prepared.stage, begun.attempt
+        self._at = stage
+        yield self._step("ready", stage, text=f"Prerequisites met, starting {stage.said}", checks=begun.prepared.checks)
+        estimate = self._estimate(stage)
+        said = " ".join(attempt.command) or "built in"
+        yield self._step("started", stage, attempt=attempt.attempt, text=said, estimate=estimate)
+        how = Performance(
+            run=self._record.id,
+            since=begun.position,
+            at=attempt.at,
+            lock=self._locked(),
+            output=self.options.output,
+            cancel=self._cancel,
+            progress=lambda seconds: self._progress(stage, seconds, estimate),
+        )
+        work = perform(begun.prepared, self._preparation, how)
+        self._answer = self._record.keep_answer(work)
+        following = self._following(later, work)
+        after = self._record.end_stage(
+            begun, work, self._preparation, self._answer, last=not later, following=following
+        )
+        if after is not None:
+            self._at = later[0]
         yield self._ended(stage, attempt, work)
-        return work.error is None
+        return work.error is None, after
+
+    def _locked(self) -> CommandLock:
+        """The lock for the commands of this run."""
+        if self._lock is None:
+            self._lock = CommandLock(self.call.place.state, self._driver.token, self._record.id)
+        return self._lock
+
+    def _following(self, later: Sequence[Stage], work: StageWork) -> tuple[Prepared, str] | None:
+        """The next stage and why it runs, if it can start in the commit that ends this one.
+
+        Nothing may happen between the two: no code of the pack has a say, and no result could be reused. Whatever is in
+        the way of its start is reported after this end has been recorded.
+        """
+        if not later or work.error is not None or work.after is None:
+            return None
+        if later[0].name in self._history.earlier or not self._preparation.starts_at_once(later[0]):
+            return None
+        plan = self._plan(later, work.after)
+        try:
+            check_asked_for(later[0], plan, self.options, self._history.earlier)
+            return self._prepared(later[0], plan, work.after), plan.reason
+        except (Unmet, StageError):
+            return None
 
     def _estimate(self, stage: Stage) -> float:
         if self._usual is None:
             self._usual = estimates.usual_seconds(self.call, self.pack.name)
         return self._usual.get(stage.name, 0.0)
 
-    def _started(self, stage: Stage, plan: Reuse, lock: CommandLock) -> tuple[Prepared, int]:
-        """Check the prerequisites and start the stage. Returns the position of the commit."""
-        leftover, earlier = self._before_leftover(stage, plan), self._earlier.get(stage.name)
-        programs = Programs(self.call, self.target.root, lock, self._cancel)
+    def _started(self, stage: Stage, plan: Reuse, now: TargetState | None) -> Started:
+        """Check the prerequisites and start the stage. `now`: the target, if somebody has just looked."""
         for _ in range(_TRIES):
-            now = self._preparation.look()
-            prepared = self._preparation.prepare(
-                stage,
-                now,
-                answer=self._answer,
-                attempt=len(self._record.run().tries_of(stage.name)) + 1,
-                at=self.call.clock.wall(),
-                leftover=leftover,
-                earlier=earlier.attempt.inputs if earlier is not None else {},
-                programs=programs,
-            )
-            position = self._record.start(prepared, self._preparation, plan.reason)
-            if position:
-                return prepared, position
+            prepared = self._prepared(stage, plan, now or self._preparation.look())
+            begun = self._record.start(prepared, self._preparation, plan.reason)
+            if begun is not None:
+                return begun
+            now = None
         raise Unmet(f"the files of {self.target.said} keep changing", "Wait until nobody edits them.")
 
-    def _before_leftover(self, stage: Stage, plan: Reuse) -> dict[str, bytes]:
-        """What files with unfinished work contained before, from the snapshots of the attempt that did not pass."""
-        last = self._last
-        if last is None or last.stage != stage.name or last.status in BEHIND:
-            return {}
-        return {path: self.call.blob(last.snapshots[path]) for path in plan.leftover if path in last.snapshots}
+    def _prepared(self, stage: Stage, plan: Reuse, now: TargetState) -> Prepared:
+        earlier = self._history.earlier.get(stage.name)
+        tried, last = self._history.tried if self.command(stage) else None, self._history.last
+        leftover = reuse.before_leftover(plan, self.pack.stages, stage, self.target, tried, last, now.digests)
+        return self._preparation.prepare(
+            stage,
+            now,
+            answer=self._answer,
+            attempt=self._record.attempts(stage) + 1,
+            at=self.call.clock.wall(),
+            leftover={path: self.call.blob(blob) if blob else None for path, blob in leftover.items()},
+            earlier=earlier.attempt.inputs if earlier is not None else {},
+            programs=Programs(self.call, self.target.root, self._locked(), self._cancel),
+        )
 
     def _progress(self, stage: Stage, seconds: float, estimate: float) -> None:
         label = f"{self.target.said}: {stage.said}"

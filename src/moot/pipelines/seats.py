@@ -12,6 +12,7 @@ from moot.core.errors import Held
 from moot.core.text import command_line
 from moot.pipelines import documents
 from moot.pipelines.driver import bury, is_alive
+from moot.pipelines.steps import AwaitedRun
 from moot.views import queries, states
 
 TYPE_CHECKING = False
@@ -37,10 +38,11 @@ def thing(target: str) -> str:
     return f"target:{target}"
 
 
-def settle_dead(call: Call) -> list[str]:
-    """Record the end of every run whose process has ended. Returns their ids."""
+def settle_dead(call: Call, target: str = "") -> list[str]:
+    """Record the end of every run, or of those of a target, whose process has ended. Returns their ids."""
     state = call.place.state
-    dead = [run for run in queries.things(call.engine.read(), "run") if is_abandoned(state, run)]
+    open_ones = [run for run in queries.things(call.engine.read(), "run") if target in ("", run.target)]
+    dead = [run for run in open_ones if is_abandoned(state, run)]
     for run in dead:
         settle(call, run)
     for seat in permit(call).seats:
@@ -110,6 +112,16 @@ def busy(run: Run, seat: Seat) -> Held:
         stage=last.stage if last is not None else None,
         since=last.at if last is not None else seat.at,
     )
+
+
+def awaited(call: Call, seat: Seat) -> AwaitedRun:
+    """Who has a seat: which run, what it does, since when, and in which process."""
+    run: Run = states.state(call.engine.read(), "run", seat.run)[0]
+    last = run.running
+    title = run.title or run.target
+    if last is None:
+        return AwaitedRun(run.id, title, since=seat.at, pid=run.pid)
+    return AwaitedRun(run.id, title, last.stage, last.at, run.pid)
 
 
 def waited(call: Call, run: str, check: Callable[[], None]) -> Iterator[tuple[Seat, ...]]:

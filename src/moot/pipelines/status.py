@@ -8,33 +8,31 @@ from __future__ import annotations
 from moot.core.deciders.permit import STAGES
 from moot.core.record import Record
 from moot.core.run import BEHIND, PASSED
-from moot.core.text import age, one_line
+from moot.core.timestamps import parse
+from moot.pipelines import estimates
 from moot.pipelines.driver import is_alive
-from moot.pipelines.running import runs_of
+from moot.pipelines.history import runs_of
 from moot.views import queries, states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Mapping
 
     from moot.api.call import Call
     from moot.core.run import Run, StageTry
 
 COMPLETED, RUNNING, PENDING, INTERRUPTED = "completed", "running", "pending", "interrupted"
-MARKS = {
-    COMPLETED: "✓",
-    "reused": "=",
-    "skipped": "-",
-    RUNNING: "▶",
-    "failed": "✗",
-    INTERRUPTED: "!",
-    PENDING: "·",
-}
-_WIDTH = 200
+WAITING = "waiting"  # a stage: for the answer of a person
 
 
 class StageStatus(Record):
-    """A stage. state: completed, reused, skipped, running, failed, interrupted or pending."""
+    """A stage. state: completed, reused, skipped, running, waiting, failed, interrupted or pending.
+
+    text: why it failed, was skipped or was interrupted, or the question that it waits for. problems: why it failed; of
+    a completed one, the errors that it found, such as failed tests.
+    seconds: how long it took, or has been running. estimate: seconds that it usually takes, while it runs or is
+    pending; 0 if unknown.
+    """
 
     stage: str
     state: str
@@ -42,6 +40,7 @@ class StageStatus(Record):
     started: str = ""
     ended: str = ""
     seconds: float = 0.0
+    estimate: float = 0.0
     text: str = ""
     warnings: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
@@ -80,7 +79,10 @@ def status_of(call: Call, run: Run) -> RunStatus | WavesStatus:
     """The status of a run, with those of its targets if it has waves."""
     if not run.waves:
         return of_target(call, run)
-    waves = tuple(tuple(_child(call, run, target, number) for target in wave) for number, wave in enumerate(run.waves))
+    usual = estimates.usual_seconds(call, run.pack) if run.open else {}
+    waves = tuple(
+        tuple(_child(call, run, target, number, usual) for target in wave) for number, wave in enumerate(run.waves)
+    )
     return WavesStatus(
         run=run.id,
         pack=run.pack,
@@ -93,14 +95,19 @@ def status_of(call: Call, run: Run) -> RunStatus | WavesStatus:
     )
 
 
-def _child(call: Call, parent: Run, target: str, wave: int) -> RunStatus:
+def _child(call: Call, parent: Run, target: str, wave: int, usual: Mapping[str, float]) -> RunStatus:
     found = next((run for run in runs_of(call, target) if run.parent == parent.id), None)
     if found is None:
-        return RunStatus(run="", pack=parent.pack, target=target, title=target, state=PENDING, wave=wave)
-    return of_target(call, found)
+        title = target.removeprefix(f"{parent.pack}:")
+        return RunStatus(run="", pack=parent.pack, target=target, title=title, state=PENDING, wave=wave)
+    return of_target(call, found, usual)
 
 
-def of_target(call: Call, run: Run) -> RunStatus:
+def of_target(call: Call, run: Run, usual: Mapping[str, float] | None = None) -> RunStatus:
+    """The status of a run of one target. `usual`: how long its stages take, if that is known already."""
+    if usual is None:
+        usual = estimates.usual_seconds(call, run.pack) if run.open else {}
+    now = call.clock.wall_seconds()
     dead = run.open and bool(run.driver) and not is_alive(call.place.state, run.driver)
     return RunStatus(
         run=run.id,
@@ -113,7 +120,7 @@ def of_target(call: Call, run: Run) -> RunStatus:
         reason=run.reason,
         wave=run.wave,
         warnings=run.warnings,
-        stages=tuple(_stage(run, name, dead=dead) for name in run.stages),
+        stages=tuple(_stage(run, name, usual, now, dead=dead) for name in run.stages),
     )
 
 
@@ -127,22 +134,26 @@ def _state(call: Call, run: Run) -> str:
     return "waiting" if seat is not None and not seat.held else RUNNING
 
 
-def _stage(run: Run, name: str, *, dead: bool) -> StageStatus:
+def _stage(run: Run, name: str, usual: Mapping[str, float], now: float, *, dead: bool) -> StageStatus:
     tries = run.tries_of(name)
     current = [one for one in run.tries[run.since :] if one.stage == name]
     shown = current[-1] if current else tries[-1] if tries and run.outcome and not run.passed else None
     refused = run.outcome == "failed" and run.stopped_at == name and (shown is None or shown.status in BEHIND)
     if refused:
         return StageStatus(name, "failed", attempts=len(tries), text=run.reason, ended=run.ended)
+    estimate = usual.get(name, 0.0) if run.open and not dead else 0.0
     if shown is None:
-        return StageStatus(name, PENDING, attempts=len(tries))
+        return StageStatus(name, PENDING, attempts=len(tries), estimate=estimate)
+    state = WAITING if run.asks and shown is run.tries[-1] else _word(shown, dead=dead)
+    running = state == RUNNING
     return StageStatus(
         stage=name,
-        state=_word(shown, dead=dead),
+        state=state,
         attempts=len(tries),
         started=shown.at,
         ended=shown.ended,
-        seconds=shown.seconds,
+        seconds=max(now - (parse(shown.at) or now), 0.0) if running else shown.seconds,
+        estimate=estimate if running else 0.0,
         text=shown.reason or shown.why,
         warnings=shown.warnings,
         problems=shown.problems,
@@ -155,42 +166,21 @@ def _word(one: StageTry, *, dead: bool) -> str:
     return COMPLETED if one.status == PASSED else one.status
 
 
-# --- words ------------------------------------------------------------------------------------------------------------
+def without_clock(found: RunStatus | WavesStatus) -> RunStatus | WavesStatus:
+    """The status without what changes as time passes: how long a stage has been running."""
+    if isinstance(found, WavesStatus):
+        waves = tuple(tuple(_timeless(one) for one in wave) for wave in found.waves)
+        return found.replace(waves=waves)
+    return _timeless(found)
 
 
-def lines_of(found: RunStatus | WavesStatus) -> Iterator[str]:
-    """The status as a tree."""
-    if isinstance(found, RunStatus):
-        yield from _target_lines(found, "")
-        return
-    yield one_line(f"{found.run} {found.pack}{f' {found.title}' if found.title else ''}: {found.state}", _WIDTH)
-    if found.reason:
-        yield f"  {one_line(found.reason, _WIDTH)}"
-    for number, wave in enumerate(found.waves):
-        yield f"  wave {wave[0].wave if wave else number}"
-        for one in wave:
-            yield from _target_lines(one, "    ")
-
-
-def _target_lines(one: RunStatus, indent: str) -> Iterator[str]:
-    name = f" ({one.run})" if one.run else ""
-    yield f"{indent}{one_line(f'{one.title}: {one.state}{name}', _WIDTH)}"
-    for stage in one.stages:
-        yield f"{indent}  {one_line(stage_line(stage), _WIDTH)}"
-        if stage.state == "failed":
-            yield from (f"{indent}      {one_line(problem, _WIDTH)}" for problem in stage.problems)
-        yield from (f"{indent}      warning: {one_line(text, _WIDTH)}" for text in stage.warnings)
-
-
-def stage_line(stage: StageStatus) -> str:
-    took = f" {age(stage.seconds)}" if stage.seconds >= 1 else ""
-    again = f", {stage.attempts} attempts" if stage.attempts > 1 else ""
-    text = f": {stage.text}" if stage.text and stage.state in ("failed", "skipped", INTERRUPTED) else ""
-    return f"{MARKS[stage.state]} {stage.stage} {stage.state}{took}{again}{text}"
+def _timeless(found: RunStatus) -> RunStatus:
+    stages = (one.replace(seconds=0.0) if one.state == RUNNING else one for one in found.stages)
+    return found.replace(stages=tuple(stages))
 
 
 def newest(call: Call, pack: str | None = None, limit: int = 20) -> list[Run]:
-    """The newest runs with targets or waves that are no part of another one."""
+    """The newest runs with targets or waves that are not part of another one."""
     found = []
     for run in queries.things(call.engine.read(), "run", 1000, ended=True):
         if (run.target or run.waves) and not run.parent and pack in (None, run.pack):

@@ -4,7 +4,7 @@
     command                the words of the agent's command, if one does the work
     file:PATH              the content of a file that it reads
     document:POINTER       a part of the document that it reads
-    parameter:NAME         of the target
+    parameter:NAME         of the target, if the result depends on it
     answer                 of the stage before, if it reads it
     also:NAME              what the pack adds (`Pipeline.also`)
 
@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from hashlib import sha256  # noqa: TID253 (this module itself is loaded on demand)
 
-from moot.api.protocol.stage import ANSWER, DOCUMENT
+from moot.api.protocol.stage import ANSWER, DOCUMENT, EVERY
 from moot.core.json_codec import dumps
 from moot.pipelines import documents
 from moot.pipelines.contents import NONE, is_of
@@ -59,7 +59,8 @@ def inputs_of(
     if DOCUMENT in stage.reads:
         parts = documents.inputs(pack, stage, leaves)
         found |= {f"document:{pointer}": _digest(part) for pointer, part in parts.items()}
-    found |= {f"parameter:{name}": _digest(value) for name, value in target.parameters.items()}
+    known = {name: one for name, one in target.parameters.items() if not {EVERY, name}.isdisjoint(stage.parameters)}
+    found |= {f"parameter:{name}": _digest(value) for name, value in known.items()}
     if ANSWER in stage.reads:
         found["answer"] = answer or NONE
     return {**found, **{f"also:{name}": _digest(value) for name, value in (more or {}).items()}}
@@ -76,6 +77,9 @@ def outputs_of(stage: Stage, target: Target, files: Mapping[str, str], leaves: M
 
 
 def owned_parts(stage: Stage, leaves: Mapping[str, Any]) -> dict[str, str]:
+    """The parts of the document that a stage owns, without its marker: that alone is not what it has left."""
+    marks = (stage.marker, *stage.sets, *stage.skips)
+    leaves = {pointer: value for pointer, value in leaves.items() if pointer not in marks}
     parts = {pointer: documents.below(leaves, pointer) for pointer in stage.owns}
     return {f"document:{pointer}": _digest(part) for pointer, part in parts.items()}
 
@@ -91,11 +95,11 @@ def changed(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
 
 def said(names: Sequence[str]) -> str:
     """What changed, in words."""
-    words = [_word(name) for name in names]
-    return f"{', '.join(words)} changed"
+    return f"{', '.join(map(word, names))} changed"
 
 
-def _word(name: str) -> str:
+def word(name: str) -> str:
+    """An input of a stage, as people call it."""
     kind, _, rest = name.partition(":")
     match kind:
         case "file":

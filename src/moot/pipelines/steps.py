@@ -8,6 +8,23 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+INTERRUPTION = "it was interrupted"  # the reason of a run that its caller broke off
+
+
+class AwaitedRun(Record):
+    """A run that another one waits for. `stage`: the one that works now, `since` when; empty while it waits itself."""
+
+    run: str
+    title: str = ""
+    stage: str = ""
+    since: str = ""
+    pid: int = 0
+
+    @property
+    def said(self) -> str:
+        at = f"{self.stage} since {self.since}" if self.stage else f"waiting since {self.since}"
+        return f"{self.run} ({self.title}: {at}, process {self.pid})"
+
 
 class PipelineStep(Record):
     """One thing that happened.
@@ -15,7 +32,8 @@ class PipelineStep(Record):
     what: opened, waiting (for a seat), ready (the prerequisites hold), started, passed, skipped, reused, failed, waits
     (for an answer of a person), ended.
     text: in words. checks: the prerequisites that were checked. estimate: seconds that the stage usually takes, 0 if
-    unknown. outcome: of an ended run. problems: each with its place. counts: of a parent, runs by outcome.
+    unknown. outcome: of an ended run. problems: each with its place. counts: of a parent, runs by outcome. awaits: the
+    runs that one waits for.
     """
 
     what: str
@@ -37,19 +55,22 @@ class PipelineStep(Record):
     checks: tuple[str, ...] = ()
     wave: int = 0
     counts: Mapping[str, int] = {}
+    awaits: tuple[AwaitedRun, ...] = ()
 
 
 class RunOptions(Record):
     """What the caller wants.
 
-    resume: go on with the last run of the target. only: run this stage alone, on what the earlier ones left. until:
-    stop after this stage. again: use no earlier result. wait: wait while another process works on the target, instead
-    of refusing. limit: how many runs may work at once in the workspace. keep_going: a target that failed does not end
-    the others. parent: the run with the waves that it belongs to.
+    resume: go on with the last run of the target. only: run this stage alone, on what the earlier ones left. first:
+    stages that may run before it, if they have to; all others must have passed. until: stop after this stage. again:
+    use no earlier result. wait: wait while another process works on the target, instead of refusing. limit: how many
+    runs may work at once in the workspace. keep_going: a target that failed does not end the others. parent: the run
+    with the waves that it belongs to.
     """
 
     resume: bool = False
     only: str = ""
+    first: tuple[str, ...] = ()
     until: str = ""
     again: bool = False
     wait: bool = False

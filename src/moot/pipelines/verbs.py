@@ -5,7 +5,7 @@ from __future__ import annotations
 from moot.api.answer import Answer
 from moot.api.catalogue import Param, Verb
 from moot.core.errors import AwaitedFailed, TimedOut, Usage
-from moot.core.text import age, command_line, one_line
+from moot.core.text import age, bullets, command_line, one_line
 from moot.runs import verbs as driving
 
 TYPE_CHECKING = False
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from moot.pipelines.contract import Pipeline, Target
     from moot.pipelines.steps import PipelineStep, RunOptions
 
+_DETAILS = 20  # lines
 LIMIT = "parallel"  # the setting of a pack that says how many runs may work at once
 
 
@@ -122,7 +123,13 @@ def _run(call: Call, pipeline: Pipeline, targets: list[Target], options: RunOpti
 def _failed(last: PipelineStep, failed: list[PipelineStep]) -> AwaitedFailed | TimedOut:
     first = failed[0] if failed else last
     what = one_line(f"{first.title or first.target}: {first.stage or 'it'} failed: {first.text}", 1000)
-    remedy = f"See what happened: `{command_line('run status', first.run or last.run)}`."
+    name = first.run or last.run
+    remedy = f"{first.suggestion} " if first.suggestion else ""
+    remedy += f"See what happened: `{command_line('run status', name)}`"
+    printed = first.code is not None
+    remedy += (
+        f", and what the command printed: `{command_line('run log', name)} --stage {first.stage}`." if printed else "."
+    )
     if failed and all(step.timed_out for step in failed):
         return TimedOut("run_timed_out", what, remedy, run=first.run)
     return AwaitedFailed("run_failed", what, remedy, run=first.run, problems=list(first.problems))
@@ -149,8 +156,8 @@ def lines_of(step: PipelineStep, pipeline: Pipeline) -> tuple[str, ...]:
             said = [f"{at}{step.text}{f' ({counts})' if counts else ''}"]
         case "failed":
             more = [problem for problem in step.problems if problem != step.text]
-            said = [f"{at}{stage} failed{took}: {step.text}", *(f"  {problem}" for problem in more)]
-            said += [f"  {text}" for text in (step.details, step.suggestion) if text]
+            said = [f"{at}{stage} failed{took}: {step.text}", *bullets(more)]
+            said += [f"  {text}" for text in (*step.details.splitlines()[:_DETAILS], step.suggestion) if text]
         case _:
             text = f": {step.text}" if step.text else ""
             said = [f"{at}{stage} {step.what}{took}{text}", *(f"  warning: {one}" for one in step.warnings)]
@@ -160,7 +167,7 @@ def lines_of(step: PipelineStep, pipeline: Pipeline) -> tuple[str, ...]:
 VERBS = (
     Verb(
         "run",
-        "Let commands of agents work through the tasks of a pack, or run files through its stages.",
+        "Let agent commands work through the tasks of a pack, or run files through its stages.",
         run,
         kind="local-exec",
         everything=True,
@@ -189,10 +196,11 @@ VERBS = (
             "moot run checks src/app.py --resume",
         ),
         detail=(
-            f"A pack whose agents work on tasks:\n{driving.DETAIL}\n"
-            "A pack with stages (`moot run stages PACK`): each file goes through the stages in order. A stage is the "
+            f"If the agents of the pack work on tasks, {driving.DETAIL[:1].lower()}{driving.DETAIL[1:]}\n"
+            "If the pack has stages (`moot run stages PACK`), each file goes through them in order. A stage is the "
             "code of the pack, or a command in [run.PACK] of moot.toml, which gets its prompt on standard input; a "
-            "word `{source}` is replaced by the path of the file. A stage whose inputs have not changed is not run "
+            "word `{source}` is replaced by the path of the file, and `{document}` by that of its document. A stage "
+            "whose inputs have not changed is not run "
             "again. The first one that fails ends the run. `moot run status` shows where everything stands, and "
             "`moot run explain` why."
         ),

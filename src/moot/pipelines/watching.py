@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from moot.api.protocol.pack_views import PackView
-from moot.pipelines.status import lines_of, newest, status_of
+from moot.pipelines.status import newest, status_of
+from moot.pipelines.status_lines import headline, screen_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from moot.api.call import Call
+    from moot.pipelines.status import RunStatus, WavesStatus
+
+    Line = tuple[tuple[str, str], ...]  # pieces: text and tone
 
 _RUNS = 3  # ended ones
-_TONES = {"✓": "good", "=": "dim", "-": "dim", "▶": "busy", "✗": "bad", "!": "warn", "·": "dim"}
 
 
 def views(call: Call) -> tuple[PackView, ...]:
@@ -22,9 +27,12 @@ def views(call: Call) -> tuple[PackView, ...]:
     if not shown or call.past is not None:
         return ()
     found = [status_of(call, run) for run in shown]
-    lines = tuple(((line, _tone(line)),) for one in found for line in lines_of(one))
+    lines = tuple(line for one in found for line in run_lines(one))
     return (PackView("runs", "Runs", [one.full() for one in found], lines),)
 
 
-def _tone(line: str) -> str:
-    return _TONES.get(line.strip()[:1], "")
+def run_lines(found: RunStatus | WavesStatus) -> Iterator[Line]:
+    """A run: its headline, and what it does."""
+    yield ((headline(found), "bold"),)
+    for text, tone in screen_lines(found):
+        yield ((f"  {text}", tone),)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import queue
 import threading  # noqa: TID253 (this module itself is loaded on demand)
+from contextlib import ExitStack
 
 from moot.core.deciders.run import FAILED, INTERRUPTED, PASSED, STOPPED, EndRun, OpenRun, ResumeRun
 from moot.core.errors import MootError, Refused
@@ -17,7 +18,7 @@ from moot.pipelines.driver import Driver
 from moot.pipelines.recording import new_id
 from moot.pipelines.running import run_target
 from moot.pipelines.seats import settle_dead
-from moot.pipelines.steps import PipelineStep
+from moot.pipelines.steps import INTERRUPTION, PipelineStep
 from moot.processes.interrupts import interruptible
 from moot.views import states
 
@@ -57,12 +58,13 @@ def run_targets(
     With `options.parent`, that run is resumed: each of its targets goes on where it was. A signal that asks to stop
     ends the commands of all threads, too.
     """
+    call.lasting = True
     with interruptible(), Driver.of(call.place.state) as driver:
         settle_dead(call)
         parent = _opened(call, pipeline, targets, options, driver, title, parameters or {})
         many = _Waves(call, pipeline, options.replace(parent=parent, resume=bool(options.parent) or options.resume))
         yield PipelineStep("opened", parent, title=title, text=f"{len(targets)} targets")
-        outcome, reason, at = INTERRUPTED, "it was interrupted", ""
+        outcome, reason, at = INTERRUPTED, INTERRUPTION, ""
         try:
             outcome, reason, at = yield from many.all(waves_of(targets), gate)
         finally:
@@ -109,6 +111,7 @@ class _Waves:
         self._told: queue.Queue[PipelineStep | BaseException | None] = queue.Queue()
         self._cancelled = threading.Event()
         self._failed = threading.Event()
+        self._turn = threading.Lock()  # held from the choice of a target until its first stage has begun, or waits
         self.counts: dict[str, int] = {}
         self.warnings = 0
 
@@ -169,17 +172,22 @@ class _Waves:
     def _worked(self, waiting: queue.Queue[Target]) -> None:
         try:
             while not self._cancelled.is_set() and (self._options.keep_going or not self._failed.is_set()):
-                try:
-                    target = waiting.get_nowait()
-                except queue.Empty:
-                    break
-                self._one(target)
+                with ExitStack() as turn:
+                    turn.enter_context(self._turn)
+                    try:
+                        target = waiting.get_nowait()
+                    except queue.Empty:
+                        break
+                    self._one(target, turn.close)
         except BaseException as error:  # raised again in the thread that waits
             self._told.put(error)
         self._told.put(None)
 
-    def _one(self, target: Target) -> None:
-        """Run one target with a call of its own. One that cannot begin counts as failed."""
+    def _one(self, target: Target, begun: Callable[[], None]) -> None:
+        """Run one target with a call of its own. One that cannot begin counts as failed.
+
+        `begun` is called when the next one may begin, so that they begin in order.
+        """
         call = self._call
         with call.workspace.call(call.caller, call.cwd) as own:
             own.output = call.output
@@ -187,6 +195,8 @@ class _Waves:
             try:
                 for step in run_target(own, self._pipeline, target, self._options, self._cancelled.is_set):
                     self._told.put(step)
+                    if step.what not in ("opened", "ready"):
+                        begun()
                     if step.what == "ended" and step.outcome != PASSED:
                         self._failed.set()
             except KeyboardInterrupt:

@@ -25,9 +25,10 @@ from moot.core.identity import decide
 from moot.core.record import Record
 from moot.pipelines import documents, step_keys
 from moot.pipelines.contract import StageOutput
+from moot.pipelines.history import runs_of
 from moot.pipelines.planning import planned
 from moot.pipelines.preparing import Preparation
-from moot.pipelines.running import run_target, runs_of
+from moot.pipelines.running import run_target
 from moot.pipelines.steps import RunOptions
 from moot.pipelines.verbs import pipeline_of
 from moot.wiring import open_workspace

@@ -81,6 +81,7 @@ def keeps_words(before, after):
 
 
 class NotesPipeline(Pipeline):
+    guards: ClassVar = (".options-local", "reports/*.py", ".bundle/config", "~/.options")
     stages: ClassVar = {"outline": outline, "draft_report": draft, "polish": polish, "check": check}
     checks: ClassVar = {"outline-is-valid": outline_is_valid}
     criteria: ClassVar = {"names-every-heading": names_every_heading, "keeps-words": keeps_words}

@@ -9,7 +9,7 @@ from moot.core.text import counted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from moot.api.answer import Notice
@@ -28,17 +28,19 @@ class Adoption(Record):
     held: tuple[str, ...] = ()  # entries and files that were refused
     imported: tuple[str, ...] = ()  # files in the wrong place
     unreadable: tuple[str, ...] = ()  # the same, with the reason
-    events: int = 0
+    events: int = 0  # of the log
+    posted: int = 0  # events of the protocol itself, which are numbered in its file
 
     @property
     def said(self) -> str:
         """The numbers in words; empty if there are none."""
         states = ", ".join(f"{number} {state}" for state, number in self.tasks.items())
         tasks = f"{counted(sum(self.tasks.values()), 'task')} ({states})" if self.tasks else ""
+        posted = counted(self.posted, "event") if self.posted else ""
         messages = counted(self.messages, "message") if self.messages else ""
         notes = counted(self.notes, "note") if self.notes else ""
         held = f"{len(self.held)} held ({', '.join(self.held[:3])}{'…' if len(self.held) > 3 else ''})"
-        return ", ".join(filter(None, (tasks, messages, notes, held if self.held else "")))
+        return ", ".join(filter(None, (posted, tasks, messages, notes, held if self.held else "")))
 
 
 class DocumentFile(Record):
@@ -67,12 +69,14 @@ class Mirrors(ABC):
         *,
         patient: bool = False,
         everything: bool = False,
+        also: Iterable[str] = (),
     ) -> tuple[Notice, ...]:
         """Absorb what other programs wrote, and render the log.
 
         `news`: only if a file shows one of these events. `patient`, for callers that sync all the time: a file that has
         just vanished is not restored at once, because its directory or its worktree may be about to be removed.
-        `everything`: also documents that are otherwise looked at only during a run. Implied by `patient`.
+        `everything`: also documents that are otherwise looked at only during a run. Implied by `patient`. `also`: only
+        these of them.
         """
 
     def adopt(self, call: Call, packs: Sequence[str]) -> Adoption:  # noqa: ARG002
@@ -93,6 +97,10 @@ class Mirrors(ABC):
         A document of the whole workspace has a file in each worktree. One has none while its file shows another one.
         """
         yield from ()
+
+    def shows(self, call: Call, document: str) -> bool:  # noqa: ARG002
+        """Whether the file of a document exists, and shows no other one."""
+        return False
 
     def folders(self, call: Call) -> list[tuple[str, str]]:  # noqa: ARG002
         """The directories in which files may change, each with a directory around it that exists for sure."""

@@ -33,7 +33,9 @@ def taken_from_receipt(
     from moot.api.receipts import content, last
 
     if spec.receipt is None:
-        raise Refused("no_result", f"A {spec.name} has no result of a command.", "Omit --receipt.", type=spec.name)
+        raise Refused(
+            "no_result", f"A {spec.name} does not contain the result of a command.", "Omit --receipt.", type=spec.name
+        )
     field = spec.receipt["field"]
     if field in data:
         raise Usage(

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 DOCUMENT, ANSWER = "document", "answer"  # what a stage can read besides files
+EVERY = "*"
 AGENTS = ("required", "optional", "refines", "none")
 ANSWERS = ("yaml", "exit")
 CACHES = ("content", "run", "never")
@@ -32,12 +33,14 @@ class Stage(Record):
     answer: str = "yaml"  # how the result of a command is read: the last YAML block of its output, or its exit code
     reads: tuple[str, ...] = ()  # roles; also `document` and `answer` (that of the stage before)
     writes: tuple[str, ...] = ()  # roles
+    parameters: tuple[str, ...] = (EVERY,)  # those of the target that its result depends on; "*": all of them
     sees: tuple[str, ...] = ()  # the parts of the document that it reads, as pointers; empty: all of it
     owns: tuple[str, ...] = ()  # the parts of the document that only this stage changes, as pointers
     requires: tuple[str, ...] = ()  # names of checks of the pack that must hold before the stage starts
     criteria: tuple[str, ...] = ()  # names of criteria of the pack that must hold after it
     marker: str = ""  # the pointer that is true while the stage has passed
     sets: Mapping[str, Any] = {}  # other values that are set together with the marker, by pointer
+    claims: tuple[str, ...] = ()  # other pointers by which an agent may claim that it has completed
     skips: Mapping[str, Any] = {}  # values that are set when it is skipped; "{reason}" is replaced
     cache: str = "content"
     timeout: float = TIMEOUT  # seconds of one program; moot.toml can set another one for a command
@@ -58,6 +61,7 @@ class PipelineSpec(Record):
     document: str = ""  # the mirror with the documents of the targets
     errors: str = ""  # the pointer of the list to which every stage appends its errors
     warnings: str = ""  # the same for warnings
+    incidental: tuple[str, ...] = ()  # parts of the document that no result depends on, as pointers
     files: Mapping[str, str] = {}  # the path of each role of files, as a template
 
     @property
@@ -71,15 +75,18 @@ def stages_of(data: Mapping[str, Any]) -> tuple[Stage, ...]:
     found: list[Stage] = []
     for table in data.get("stage", ()):
         before = found[-1].name if found else ""
-        listed = {key: tuple(value) for key, value in table.items() if isinstance(value, list)}
         timeout = {"timeout": seconds(table["timeout"])} if "timeout" in table else {}
-        found.append(Stage(**{"after": before, **table, **listed, **timeout}))
+        found.append(Stage(**{"after": before, **_with_tuples(table), **timeout}))
     return tuple(found)
+
+
+def _with_tuples(table: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
 
 
 def parts_of(data: Mapping[str, Any]) -> dict[str, Any]:
     """The stages and the pipeline, as fields of a `Pack`."""
-    return {"stages": stages_of(data), "pipeline": PipelineSpec(**data.get("pipeline", {}))}
+    return {"stages": stages_of(data), "pipeline": PipelineSpec(**_with_tuples(data.get("pipeline", {})))}
 
 
 def seconds(value: object) -> float | None:

@@ -61,12 +61,20 @@ STAGE: Schema = {
         ),
         "reads": _words("What it gets: roles of files, `document`, and `answer` (that of the stage before)."),
         "writes": _words("The roles of files that it may write."),
+        "parameters": {
+            "type": "array",
+            "items": {"type": "string", "pattern": f"{_NAME}|^\\*$"},
+            "description": "The parameters of the target that its result depends on. Default: `*`, all of them.",
+        },
         "sees": _pointers("The parts of the document that it gets. Default: all of it."),
         "owns": _pointers("The parts of the document that only this stage may change."),
         "requires": _words("Checks of the pack that must hold before it starts."),
         "criteria": _words("Criteria of the pack that must hold, on the real files, before it has passed."),
         "marker": _pointer("The value of the document that moot sets to true when the stage has passed."),
         "sets": {"type": "object", "description": "Other values that moot sets together with the marker, by pointer."},
+        "claims": _pointers(
+            "Other values by which agents say that the stage has passed. moot removes them at its end."
+        ),
         "skips": {
             "type": "object",
             "description": "Values that moot sets when the stage is skipped, by pointer. `{reason}` is replaced.",
@@ -87,6 +95,10 @@ PIPELINE: Schema = {
         "document": _text("The mirror with the documents of the targets."),
         "errors": _pointer("The list in the document that every stage appends its errors to."),
         "warnings": _pointer("The list in the document that every stage appends its warnings to."),
+        "incidental": _pointers(
+            "Parts of the document that no result depends on, such as a time. Stages that see them need not run again "
+            "when only they change."
+        ),
         "files": {
             "type": "object",
             "additionalProperties": {"type": "string", "minLength": 1},
@@ -116,9 +128,17 @@ def problems(data: Mapping[str, Any]) -> Found:
     if "document" in spec and spec["document"] not in mirrors:
         known = ", ".join(mirrors) or "none"
         yield ("pipeline", "document"), f"there is no mirror {spec['document']!r}; known: {known}"
+    elif "document" in spec:
+        yield from _document(spec["document"], mirrors[spec["document"]])
     roles = {"source", *spec.get("files", {})}
     for n, table in tables:
         yield from _stage(("stage", n), table, spec, roles, first=n == 0)
+
+
+def _document(name: str, mirror: object) -> Found:
+    """Problems of the mirror with the documents of the targets. Each target has one of its own."""
+    if isinstance(mirror, dict) and "{" not in str(mirror.get("path", "{")):
+        yield ("pipeline", "document"), f"the path of the mirror {name!r} needs a placeholder, such as {{name}}"
 
 
 def _names(tables: Sequence[tuple[int, Mapping[str, Any]]]) -> Found:
@@ -147,9 +167,10 @@ def _owners(tables: Sequence[tuple[int, Mapping[str, Any]]], shared: list[str]) 
 
 def _owned(place: Place, table: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
     """The pointers that a stage owns: those that it lists, and those that moot sets for it."""
-    for n, pointer in enumerate(table.get("owns") or ()):
-        if isinstance(pointer, str):
-            yield (*place, "owns", n), pointer
+    for key in ("owns", "claims"):
+        for n, pointer in enumerate(table.get(key) or ()):
+            if isinstance(pointer, str):
+                yield (*place, key, n), pointer
     if "marker" in table:
         yield (*place, "marker"), table["marker"]
     for key in ("sets", "skips"):
@@ -158,7 +179,7 @@ def _owned(place: Place, table: Mapping[str, Any]) -> Iterator[tuple[Place, str]
 
 
 def _stage(place: Place, table: Mapping[str, Any], spec: Mapping[str, Any], roles: set[str], *, first: bool) -> Found:
-    for key in ("sees", "owns", "marker", "sets", "skips"):
+    for key in ("sees", "owns", "marker", "sets", "claims", "skips"):
         if table.get(key) and "document" not in spec:
             yield (*place, key), f"`{key}` is about a document, but [pipeline] names none: document = …"
     for key in ("sets", "skips"):

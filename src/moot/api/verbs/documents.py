@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from moot.api.answer import Answer, Table
 from moot.api.catalogue import KEY, Param, Verb
+from moot.api.document_names import all_documents, known_document
 from moot.core import flat_json
 from moot.core.deciders.document import ResetDocument, RestoreDocument
 from moot.core.errors import Held, Refused, Unknown, Usage
 from moot.core.kind import kind_of, meta_of
 from moot.core.record import Record
-from moot.core.text import closest, command_line, counted, first_few, one_line
+from moot.core.text import command_line, one_line
 from moot.engine.clock import local
-from moot.views import queries, states
+from moot.views import queries
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -79,15 +80,11 @@ def list_(call: Call) -> Answer:
     files: dict[str, list[DocumentFile]] = {}
     for file in call.mirrors.document_files(call) if call.mirrors is not None else ():
         files.setdefault(file.document, []).append(file)
-    found = [row for one in _all(call) for row in _listed(one, files.get(one.id, []))]
+    found = [row for one in all_documents(call) for row in _listed(one, files.get(one.id, []))]
     rows = tuple((one.id, one.state, one_line(one.path, _WIDTH), one_line(one.problem, _WIDTH)) for one in found)
     lines = tuple(f"{row[0]} {row[1]}: {row[2]}{f' ({row[3]})' if row[3] else ''}" for row in rows)
     table = Table(("document", "state", "file", "problem"), rows, title="Documents") if rows else None
     return Answer(result=found, say=lines or ("There are no documents.",), table=table)
-
-
-def _all(call: Call) -> list[Document]:
-    return sorted(queries.things(call.engine.read(), "document"), key=lambda one: str(one.id))
 
 
 def _listed(one: Document, files: list[DocumentFile]) -> Iterator[ListedDocument]:
@@ -108,7 +105,7 @@ def _state(one: Document, file: DocumentFile) -> str:
 
 
 def show(call: Call, id: str) -> Answer:  # noqa: A002
-    one = _known(call, id)
+    one = known_document(call, id)
     file = _file_here(call, one)
     text = file.shows.decode() if file is not None and file.shows is not None else None
     path = file.path if file is not None else one.path
@@ -130,7 +127,7 @@ def _leaf(pointer: str, value: Any) -> str:
 
 
 def diff(call: Call, id: str, from_: int | None, to: int | None) -> Answer:  # noqa: A002
-    one = _known(call, id)
+    one = known_document(call, id)
     if from_ is None and to is not None:
         raise Usage("bad_arguments", "--to requires --from.", f"`{command_line('doc diff', one.id)} --from POSITION`")
     if from_ is None:
@@ -170,7 +167,7 @@ def _said(leaf: LeafDifference) -> Iterator[str]:
 
 
 def restore(call: Call, id: str, to: int | None) -> Answer:  # noqa: A002
-    one = _known(call, id)
+    one = known_document(call, id)
     if call.mirrors is None or (file := _file_here(call, one)) is None:
         raise _without_file(one)
     if to is not None:
@@ -191,7 +188,7 @@ def restore(call: Call, id: str, to: int | None) -> Answer:  # noqa: A002
 
 
 def reset(call: Call, id: str, reason: str) -> Answer:  # noqa: A002
-    one = _known(call, id)
+    one = known_document(call, id)
     _refuse_during_a_stage(call, one)
     file = _file_here(call, one)
     command = ResetDocument(leaves=dict(file.initial) if file is not None else {}, reason=reason)
@@ -203,33 +200,6 @@ def _restored(call: Call, one: Document, position: int, verb: str) -> Answer:
     files = list(call.mirrors.document_files(call, one.id)) if call.mirrors is not None else []
     found = RestoredDocument(id=one.id, paths=tuple(file.path for file in files if file.exists), position=position)
     return Answer(result=found, say=(f"{one.id} {verb}: {', '.join(found.paths) or 'no file'}",))
-
-
-def _known(call: Call, given: str) -> Document:
-    """The document with this id, subject or path."""
-    store = call.engine.read()
-    exact, _ = states.state(store, kind_of("document"), given)
-    if exact.status:
-        return exact  # type: ignore[no-any-return]
-    everything = _all(call)
-    fitting = [one for one in everything if given in (one.subject, one.path, one.path.rpartition("/")[2])]
-    if len(fitting) == 1:
-        return fitting[0]
-    if fitting:
-        names = first_few([one.id for one in fitting], 5)
-        raise Usage(
-            "ambiguous_document",
-            f"{given[:80]!r} can mean {counted(len(fitting), 'document')}.",
-            f"Give its id: {names}.",
-        )
-    near = closest(given, [one.id for one in everything])
-    remedy = f"Did you mean {near}? " if near else ""
-    raise Unknown(
-        "unknown_document",
-        f"There is no document {given[:80]!r}.",
-        f"{remedy}`moot doc list` shows all.",
-        document=given,
-    )
 
 
 def _file_here(call: Call, one: Document) -> DocumentFile | None:
@@ -279,7 +249,7 @@ def _refuse_during_a_stage(call: Call, one: Document) -> None:
             )
 
 
-_ID = Param("id", "The document: its id, or its subject or path.", positional=True, required=True)
+_ID = Param("id", "The document: its id, the path of its file, or its subject.", positional=True, required=True)
 
 VERBS = (
     Verb(
@@ -304,7 +274,7 @@ VERBS = (
         show,
         kind="look",
         params=(_ID,),
-        examples=("moot doc show ID", "moot doc show ID --at 12"),
+        examples=("moot doc show .notes/board.yml", "moot doc show ID --at 12"),
         writes=False,
         everything=True,
     ),
@@ -320,8 +290,8 @@ VERBS = (
         ),
         examples=("moot doc diff ID", "moot doc diff ID --from 120", "moot doc diff ID --from 120 --to 140"),
         detail=(
-            "Lines with `-` are only in the first one, lines with `+` only in the second. Values are compared, so that "
-            "another format or order is not a difference."
+            "Lines with `-` are only in the first one, lines with `+` only in the second. Values are compared, so a "
+            "different format or order does not count."
         ),
         writes=False,
         syncs=False,
@@ -335,8 +305,8 @@ VERBS = (
         params=(_ID, Param("to", "First set the document back to this position of the log.", type="int"), KEY),
         examples=("moot doc restore ID", "moot doc restore ID --to 120"),
         detail=(
-            "What is in the file now is taken as any change, or quarantined if it cannot be parsed. With --to, the "
-            "document gets the values that it had at that position; the values in between stay in the log."
+            "What is in the file now is taken like any other change, or quarantined if it cannot be parsed. With "
+            "--to, the document gets the values that it had at that position; the values in between stay in the log."
         ),
         everything=True,
     ),

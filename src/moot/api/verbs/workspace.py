@@ -51,6 +51,7 @@ class Created(Record):
     packs: tuple[str, ...]
     carried_over: str | None = None  # path of the old log, if this one continues it
     allowed: tuple[str, ...] = ()  # settings that weaken a rule and that `init` allowed
+    withheld: tuple[str, ...] = ()  # such settings that nobody has allowed, and what is in force instead
     excluded: tuple[str, ...] = ()  # what git ignores: lines of `exclude_file`
     exclude_file: str = ""
     exclude_problem: str = ""  # why the lines could not be written
@@ -127,7 +128,14 @@ def init(opener: Opener, pack: tuple[str, ...], carry_over: bool, no_exclude: bo
         "",
         *created.paragraph.splitlines(),
     ]
-    return Answer(result=created, say=tuple(lines), warnings=tuple(_about_git(created)))
+    return Answer(result=created, say=tuple(lines), warnings=(*_about_settings(created), *_about_git(created)))
+
+
+def _about_settings(created: Created) -> Iterator[Notice]:
+    """Warnings about settings that a person has to allow first."""
+    for one in created.withheld:
+        said = f"moot.toml weakens a rule, and no person has allowed that here: {one}."
+        yield Notice("settings_withheld", f"{said} A person can allow it: `moot allow settings`.")
 
 
 def _about_git(created: Created) -> Iterator[Notice]:

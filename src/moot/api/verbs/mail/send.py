@@ -54,7 +54,11 @@ def send(
     if type not in WANTS:
         return call.packs.send(call, type, to, data, text, thread, dry_run=dry_run, receipt=receipt)
     if receipt is not None:
-        raise Usage("bad_arguments", f"A {type} has no result of a command.", "Omit --receipt, or name it in the text.")
+        raise Usage(
+            "bad_arguments",
+            f"A {type} does not contain the result of a command.",
+            "Omit --receipt, or name it in the text.",
+        )
     if data is not None and not isinstance(data, dict):
         raise Usage("bad_json", "--data must be a JSON object.", 'For example: --data \'{"branch": "main"}\'.')
     if to and text is None and data is None:

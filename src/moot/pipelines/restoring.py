@@ -1,0 +1,213 @@
+"""run restore: puts the files of a stage back as they were before it.
+
+A file that the stage has made is removed, but only while it has exactly the content that the stage has left. What
+somebody else may have written stays. The log keeps all contents that are replaced or removed.
+"""
+
+from __future__ import annotations
+
+from moot.api.answer import Answer
+from moot.api.catalogue import KEY, Param, Verb
+from moot.core.deciders.run import RestoreFiles
+from moot.core.errors import Refused, Unknown
+from moot.core.record import Record
+from moot.core.run import REUSED
+from moot.core.text import command_line
+from moot.pipelines import contents
+from moot.pipelines.contract import StageError
+from moot.pipelines.inspection import found, with_stage
+from moot.pipelines.step_keys import FILE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from moot.api.call import Call
+    from moot.core.run import Run, StageTry
+
+
+class RestoredFiles(Record):
+    """Files that were put back as they were before an attempt.
+
+    removed: those that it had made. kept: those that it may have made, but that have another content now.
+    """
+
+    run: str
+    stage: str
+    attempt: int
+    restored: tuple[str, ...]
+    removed: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+
+
+class _Plan(Record):
+    """What there is to do. `now`: the contents, by path."""
+
+    now: Mapping[str, bytes]
+    restored: Mapping[str, bytes]
+    removed: tuple[str, ...]
+    kept: tuple[str, ...]
+
+
+def restore(
+    call: Call,
+    id: str,  # noqa: A002
+    stage: str | None,
+    attempt: int | None,
+    *,
+    overwritten: bool = False,
+    dry_run: bool = False,
+) -> Answer:
+    from moot.pipelines.driver import is_alive
+
+    run = _restorable(call, found(call, id), stage)
+    if run.open and is_alive(call.place.state, run.driver):
+        raise Refused(
+            "target_busy",
+            f"{run.id} is running.",
+            f"Wait until it has ended: `{command_line('run status', run.id)}`.",
+            run=run.id,
+        )
+    one = _attempt(call, run, stage, attempt) if not overwritten else _in_between(run, stage, attempt)
+    try:
+        plan = _plan(call, run, one)
+        if (plan.restored or plan.removed) and not dry_run:
+            _carry_out(call, run, one, plan)
+    except StageError as error:
+        raise Refused(
+            "not_restored",
+            f"The files of {run.id} cannot be restored: {error.text}.",
+            "Correct that, then try again.",
+            run=run.id,
+        ) from error
+    result = RestoredFiles(run.id, one.stage, one.attempt, tuple(plan.restored), plan.removed, plan.kept)
+    moment = "during" if overwritten else "before"
+    return Answer(result=result, say=tuple(_lines(result, "would " if dry_run else "", moment)))
+
+
+def _lines(done: RestoredFiles, would: str, moment: str) -> list[str]:
+    at = f"{done.stage}, attempt {done.attempt}"
+    restored, removed, keeps = ("restore", "remove", "keep") if would else ("restored", "removed", "kept")
+    lines = [f"{would}{restored} {path}, as it was {moment} {at}" for path in done.restored]
+    lines += [f"{would}{removed} {path}, which {at} has made" for path in done.removed]
+    lines += [f"{would}{keeps} {path}: it was not there before {at}, but has changed since" for path in done.kept]
+    return lines or [f"The files are already as they were {moment} it."]
+
+
+def _plan(call: Call, run: Run, one: StageTry) -> _Plan:
+    before = {path: call.blob(digest) for path, digest in one.snapshots.items()}
+    made = _made(call, run, one)
+    now = contents.read(run.root, (*before, *made), _folders(run)).files
+    same = [path for path, digest in made.items() if path in now and contents.digest(now[path]) == digest]
+    return _Plan(
+        now=now,
+        restored={path: data for path, data in before.items() if now.get(path) != data},
+        removed=tuple(same),
+        kept=tuple(path for path in made if path in now and path not in same),
+    )
+
+
+def _carry_out(call: Call, run: Run, one: StageTry, plan: _Plan) -> None:
+    """Record it with the contents that go, then do it. Nothing that changed meanwhile is overwritten or removed."""
+    gone = {path: plan.now[path] for path in (*plan.restored, *plan.removed) if path in plan.now}
+    command = RestoreFiles(
+        one.stage,
+        one.attempt,
+        restored={path: one.snapshots[path] for path in plan.restored},
+        replaced={path: call.put_blob(data) for path, data in gone.items()},
+        removed=plan.removed,
+    )
+    call.commit(lambda work: work.do("run", run.id, command, pack=run.pack))
+    files: dict[str, bytes | None] = {**plan.restored, **dict.fromkeys(plan.removed)}
+    contents.write(run.root, files, {path: contents.digest(data) for path, data in gone.items()}, _folders(run))
+
+
+def _folders(run: Run) -> tuple[str, ...]:
+    """The folders outside the root in which files of the run are."""
+    paths = [path for of in run.paths.values() for path in of if path.startswith("/")]
+    return tuple(dict.fromkeys(path.rpartition("/")[0] for path in paths))
+
+
+def _made(call: Call, run: Run, one: StageTry) -> dict[str, str]:
+    """The files that an attempt has made, with their digests.
+
+    Of one that was interrupted, nobody knows what it has left: single files that it may write, without a digest.
+    """
+    if one.status == REUSED:
+        return {}
+    left = {name.removeprefix(FILE): digest for name, digest in one.outputs.items() if name.startswith(FILE)}
+    if not one.outputs:
+        stages = [stage for pack in call.packs.packs if pack.name == run.pack for stage in pack.stages]
+        roles = [role for stage in stages if stage.name == one.stage for role in stage.writes]
+        left = {path: "" for role in roles for path in run.paths.get(role, ()) if not path.endswith("/")}
+    return {path: digest for path, digest in left.items() if path not in one.snapshots and digest != contents.NONE}
+
+
+def _restorable(call: Call, run: Run, stage: str | None) -> Run:
+    """The run itself, or the only one of its parts that has files to restore."""
+    parts = with_stage(call, run, stage)
+    kept = [one.id for one in parts if any(_has_files(call, one, two, stage) for two in one.tries)]
+    if run.target or not kept:
+        return run
+    if len(kept) > 1:
+        raise Refused(
+            "several_runs",
+            f"{run.id} consists of several runs with files to restore: {', '.join(kept)}.",
+            f"Name one of them: `{command_line('run restore', kept[0])}`.",
+            run=run.id,
+            runs=kept,
+        )
+    return found(call, kept[0])
+
+
+def _has_files(call: Call, run: Run, one: StageTry, stage: str | None) -> bool:
+    return stage in (None, one.stage) and bool(one.snapshots or _made(call, run, one))
+
+
+def _in_between(run: Run, stage: str | None, attempt: int | None) -> StageTry:
+    """The last attempt during which something was overwritten, with that as what is put back."""
+    for one in reversed(run.tries):
+        if one.overwritten and stage in (None, one.stage) and attempt in (None, one.attempt):
+            return one.replace(snapshots=one.overwritten, outputs={}, status=REUSED)  # it has made no other files
+    raise Unknown(
+        "nothing_overwritten",
+        f"As far as is known, nothing was overwritten while {stage or 'a stage'} of {run.id} ran.",
+        f"What was there before: `{command_line('run restore', run.id, options='--dry-run')}`.",
+        run=run.id,
+    )
+
+
+def _attempt(call: Call, run: Run, stage: str | None, attempt: int | None) -> StageTry:
+    """The attempt that is meant: by default, the last one that had files to write."""
+    fitting = [one for one in run.tries if _has_files(call, run, one, stage) and attempt in (None, one.attempt)]
+    if fitting:
+        return fitting[-1]
+    raise Unknown(
+        "no_snapshot",
+        f"{run.id} has no files to restore for {stage or 'any stage'}: it has written none.",
+        f"`{command_line('run status', run.id)}` shows its stages.",
+        run=run.id,
+    )
+
+
+VERBS = (
+    Verb(
+        "run restore",
+        "Put the files of a stage back as they were before it.",
+        restore,
+        kind="own",
+        params=(
+            Param("id", "The run, `last`, or the target of its newest run.", positional=True, required=True),
+            Param("stage", "The stage. Default: the last one that had files to write."),
+            Param("attempt", "Which attempt. Default: the last one.", type="int"),
+            Param("overwritten", "Put back what was written while the stage ran, and was overwritten.", type="flag"),
+            Param("dry_run", "Only show what would be restored.", type="flag"),
+            KEY,
+        ),
+        examples=("moot run restore last --dry-run", "moot run restore last --stage implementer"),
+        detail=(
+            "A file that the stage has made is removed, unless it has changed since; then it is kept and named. What "
+            "the files contain now is kept in the log, too."
+        ),
+    ),
+)

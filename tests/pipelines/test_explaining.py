@@ -1,0 +1,71 @@
+"""`moot run explain`: the sentence about a stage names the input that changed, or those that did not."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.pipelines.conftest import PATIENCE
+
+
+def explained(notes, *words):
+    command = [sys.executable, "-m", "moot", "--person", "run", "explain", *words]
+    done = subprocess.run(command, cwd=notes.root, text=True, capture_output=True, timeout=PATIENCE, check=True)
+    head, *lines = done.stdout.splitlines()
+    assert head.startswith("run-")
+    assert head.endswith(": a.txt")
+    return lines
+
+
+@pytest.mark.parametrize(
+    ("change", "stage", "why"),
+    [
+        (lambda notes: notes.source("a.txt", "# One\n# Two\n"), "outline", "a.txt changed"),
+        (lambda notes: notes.rename_agent(), "draft_report", "the command of the stage changed"),
+        (lambda notes: notes.source("reports/a.md", "mine\n"), "polish", "reports/a.md changed since it passed"),
+    ],
+    ids=["source", "command", "report"],
+)
+def test_a_stage_that_ran_again_names_what_changed(notes, change, stage, why):
+    notes.run()
+    change(notes)
+    notes.run()
+    assert explained(notes, "last", "--stage", stage)[0].strip().endswith(why)
+
+
+def test_a_stage_that_was_reused_names_what_did_not_change(notes):
+    notes.run()
+    first = notes.steps[-1].run
+    notes.run()
+    [line] = explained(notes, "last", "--stage", "draft_report")
+    assert f"draft_report was reused from {first}: " in line
+    for part in ("a.txt", "/outline of the document", "the command of the stage", "did not change"):
+        assert part in line
+
+
+def test_a_change_is_named_once(notes):
+    notes.run()
+    notes.source("a.txt", "# Three\n")
+    notes.run()
+    lines = explained(notes, "last", "--stage", "draft_report")
+    assert sum(line.count("a.txt") for line in lines) == 1
+    assert sum(line.count("/outline of the document") for line in lines) == 1
+
+
+def test_a_stage_that_was_refused_says_why(notes):
+    (notes.root / "notes").mkdir()
+    (notes.root / "notes" / "a.json").write_text('{"outline": ')
+    notes.run()
+    [line] = explained(notes, "last")
+    assert line.strip().startswith("outline was not started: ")
+    assert "notes/a.json" in line
+
+
+def test_the_path_of_a_file_names_its_newest_run_even_as_a_part_of_another(notes):
+    notes.source("b.txt", "# B\n")
+    notes.run("a.txt")
+    notes.run("a.txt", "b.txt", again=True)
+    newest = next(step.run for step in notes.steps if step.title == "a.txt")
+    assert notes.person.run_status("a.txt").run == newest

@@ -1,0 +1,182 @@
+"""Stages without a document, one right after the other: the end of one and the start of the next are one commit."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from moot import Workspace
+from moot.core.errors import AwaitedFailed
+from moot.pipelines.recording import RunRecord
+from tests.pipelines.conftest import PATIENCE
+
+PACK = """
+name = "checks"
+title = "Checks"
+version = "1.0"
+
+[[stage]]
+name = "lint"
+agent = "required"
+answer = "exit"
+reads = ["source"]
+
+[[stage]]
+name = "review"
+agent = "required"
+answer = "exit"
+reads = ["source"]
+"""
+SCRIPT = "import os, signal, sys\nwith open('RAN', 'a') as file:\n    file.write(sys.argv[1] + '\\n')\n"
+
+
+class Checks:
+    """A repository with two commands. `does` says what one of them does besides noting that it ran."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        (root / "protocols/checks").mkdir(parents=True)
+        (root / "protocols/checks/pack.toml").write_text(PACK)
+        (root / "a.txt").write_text("a\n")
+        (root / ".gitignore").write_text("RAN\n")
+        self.does("lint", "")
+        self.does("review", "")
+        words = {name: [sys.executable, str(self._script(name)), name] for name in ("lint", "review")}
+        commands = "".join(f"{name} = {json.dumps(word)}\n" for name, word in words.items())
+        (root / "moot.toml").write_text(
+            f'packs = ["checks"]\n[pack.checks]\npath = "protocols/checks"\n[run.checks]\n{commands}'
+        )
+        Workspace.init(root).close()
+        self.person = Workspace(root, person=True)
+        self.person.allow(["checks.lint", "checks.review"], yes=True)
+
+    def _script(self, name: str) -> Path:
+        return self.root.parent / f"{name}.py"
+
+    def does(self, name: str, body: str) -> None:
+        self._script(name).write_text(f"{SCRIPT}{body}\n")
+
+    def run(self, *, resume: bool = False) -> list[str]:
+        steps = self.person.run("checks", ["a.txt"], resume=resume)
+        return [f"{one.stage} {one.what}" for one in steps if one.what in ("passed", "reused", "failed")]
+
+    def ran(self) -> list[str]:
+        path = self.root / "RAN"
+        return path.read_text().splitlines() if path.exists() else []
+
+    def commits(self) -> list[list[str]]:
+        """What happened to runs, commit by commit."""
+        found: dict[str, list[str]] = {}
+        for event in self.person.log(limit=500):
+            if event.stream.startswith("run/"):
+                found.setdefault(event.commit, []).append(event.type.removeprefix("run:"))
+        return list(found.values())
+
+
+@pytest.fixture
+def checks(tmp_path: Path):
+    root = tmp_path / "repo"
+    subprocess.run(["git", "init", "-q", str(root)], check=True, timeout=PATIENCE)
+    made = Checks(root)
+    yield made
+    made.person.verify()
+    made.person.close()
+
+
+def test_the_end_of_a_stage_and_the_start_of_the_next_are_one_commit(checks):
+    assert checks.run() == ["lint passed", "review passed"]
+    assert checks.commits() == [["opened"], ["started"], ["passed", "started"], ["passed", "ended"]]
+    assert checks.ran() == ["lint", "review"]
+
+
+@pytest.mark.promise(13)
+def test_a_kill_right_after_such_a_commit_runs_nothing_again_that_passed(checks):
+    checks.does("review", "os.kill(os.getppid(), signal.SIGKILL)")
+    command = [sys.executable, "-m", "moot", "--person", "run", "checks", "a.txt"]
+    env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    killed = subprocess.run(command, cwd=checks.root, env=env, capture_output=True, timeout=PATIENCE, check=False)
+    assert killed.returncode == -signal.SIGKILL
+    checks.does("review", "")
+    assert checks.run(resume=True) == ["lint reused", "review passed"]
+    assert checks.ran().count("lint") == 1
+
+
+def test_a_kill_before_such_a_commit_leaves_the_first_stage_interrupted(checks):
+    checks.does("lint", "if len(open('RAN').readlines()) == 1:\n    os.kill(os.getppid(), signal.SIGKILL)")
+    command = [sys.executable, "-m", "moot", "--person", "run", "checks", "a.txt"]
+    env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    killed = subprocess.run(command, cwd=checks.root, env=env, capture_output=True, timeout=PATIENCE, check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert {one.stage: one.state for one in checks.person.run_status().stages}["lint"] == "interrupted"
+    assert checks.run(resume=True) == ["lint passed", "review passed"]
+
+
+@pytest.mark.promise(13)
+def test_a_file_that_changes_before_the_commit_is_checked_again_before_the_next_stage_starts(checks, monkeypatch):
+    prepare = RunRecord._start_of
+    edits = iter(["", "edited\n"])  # before the first stage, before the second
+
+    def edited(record, prepared, *rest):
+        start = prepare(record, prepared, *rest)
+        if text := next(edits, ""):
+            (checks.root / "a.txt").write_text(text)
+        return start
+
+    monkeypatch.setattr(RunRecord, "_start_of", edited)
+    assert checks.run() == ["lint passed", "review passed"]
+    assert checks.commits() == [["opened"], ["started"], ["passed"], ["started"], ["passed", "ended"]]
+    lint, review = checks.person.runs()[0].tries
+    assert lint.inputs["file:a.txt"] != review.inputs["file:a.txt"]
+    assert checks.run() == ["lint passed", "review reused"]
+
+
+def test_a_next_stage_that_may_not_start_does_not_cost_the_one_before(checks):
+    checks.person.allow(["checks.review"], revoke=True)
+    with pytest.raises(AwaitedFailed, match="Nobody has allowed"):
+        checks.run()
+    assert checks.commits() == [["opened"], ["started"], ["passed"], ["ended"]]
+    checks.person.allow(["checks.review"], yes=True)
+    assert checks.run(resume=True) == ["lint reused", "review passed"]
+
+
+@pytest.mark.promise(13)
+def test_a_run_that_reuses_everything_is_one_commit(checks):
+    checks.run()
+    before = len(checks.commits())
+    assert checks.run() == ["lint reused", "review reused"]
+    assert checks.commits()[before:] == [["opened", "reused", "reused", "ended"]]
+    assert checks.ran() == ["lint", "review"]
+    assert checks.person.runs()[0].ending == "finished"
+
+
+@pytest.mark.promise(13)
+def test_an_edit_at_the_moment_of_that_commit_is_noticed(checks, monkeypatch):
+    checks.run()
+    repeat = RunRecord.repeat
+
+    def edited(record, *given):
+        (checks.root / "a.txt").write_text("edited\n")
+        return repeat(record, *given)
+
+    monkeypatch.setattr(RunRecord, "repeat", edited)
+    assert checks.run() == ["lint passed", "review passed"]
+
+
+def test_while_another_run_has_a_seat_even_a_repeated_one_waits_in_order(checks):
+    (checks.root / "b.txt").write_text("b\n")
+    checks.run()
+    steps = checks.person.run("checks", ["b.txt"])
+    next(one for one in steps if one.what == "started")
+    command = [sys.executable, "-m", "moot", "--person", "run", "checks", "a.txt"]
+    with subprocess.Popen(command, cwd=checks.root, text=True, stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None
+        seen = other.stdout.readline() + other.stdout.readline()
+        assert "waits for" in seen
+        assert [one.what for one in steps][-1] == "ended"
+        assert "finished" in other.communicate(timeout=PATIENCE)[0]
