@@ -35,6 +35,17 @@ ALL = ["Payment#charge", "Payment#validate", "Payment#old", "Shop#process_all", 
 PROPOSED = ["Payment#charge", "Payment#validate", "Shop#process_all", "Shop#process"]
 
 
+@pytest.mark.proves("S2-DISC-16", "S2-DISC-17")
+def test_several_words_that_match_nothing_may_be_an_instruction() -> None:
+    with pytest.raises(MootError) as several:
+        read_choice(plan(), "please only the important ones")
+    assert "begin it with `instruction:`" in several.value.remedy
+    with pytest.raises(MootError) as one:
+        read_choice(plan(), "Nothing#*")
+    assert "instruction" not in one.value.remedy
+    assert read_choice(plan(), "instruction: only the important ones").instruction == "only the important ones"
+
+
 @pytest.mark.proves("S2-DISC-16")
 @pytest.mark.parametrize(
     ("said", "expected"),

@@ -105,6 +105,11 @@ def test_examples_that_do_not_run_say_why() -> None:
         ("context('a') { it('b') { pending; expect(1).to eq 1 } }", "pending"),
         ("context('a') { skip('b') { expect(1).to eq 1 } }", "skip"),
         ("context('a') { it('b') { queue.skip; expect(1).to eq 1 } }", ""),
+        ("context('a', if: false) { it('b') { expect(1).to eq 1 } }", "if: false"),
+        ("context('a') { it('b', unless: true) { expect(1).to eq 1 } }", "unless: true"),
+        ("context('a', if: ENV['B']) { it('b') { expect(1).to eq 1 } }", ""),
+        ("context('a') { next; it('b') { expect(1).to eq 1 } }", "`next` comes before it"),
+        ("context('a') { next if ENV['B']; it('b') { expect(1).to eq 1 } }", ""),
     ],
 )
 def test_pending_is_inherited_and_only_from_rspecs_own_words(text: str, pending: str) -> None:
@@ -137,7 +142,7 @@ def test_a_broken_file_still_has_a_tree_and_says_where_it_is_broken() -> None:
 
 def test_groups_nested_beyond_a_limit_are_refused() -> None:
     text = "describe A do\n" + "context 'a' do\n" * 100 + "end\n" * 101
-    with pytest.raises(Refused, match="more than 60 groups"):
+    with pytest.raises(Refused, match="more than 60 levels deep"):
         parse_spec(text.encode())
 
 

@@ -95,3 +95,29 @@ def test_examples_lines_and_pending_ones_are_those_that_rspec_reports(tmp_path):
     texts = {one["line_number"]: one["description"] for one in reported}
     for one in parse_spec(SPEC.encode()).examples():
         assert one.text in {None, texts[one.line]}
+
+
+NEVER = """\
+RSpec.describe String do
+  context('when on', if: 1) { it('runs') { expect('a').to eq('a') } }
+  context('when off', if: false) { it('never runs') { expect(1).to eq(2) } }
+  it('is off', unless: true) { expect(1).to eq(2) }
+  it('is off, too', if: nil) { expect(1).to eq(2) }
+  it('is on', unless: nil) { expect('a').to eq('a') }
+
+  context 'when left' do
+    it('is before') { expect('a').to eq('a') }
+    next
+    it('is behind') { expect(1).to eq(2) }
+  end
+end
+"""
+
+
+@pytest.mark.skipif(shutil.which("rspec") is None, reason="rspec is not installed")
+def test_examples_that_rspec_never_defines_or_filters_say_so(tmp_path):
+    (tmp_path / "a_spec.rb").write_text(NEVER)
+    command = ["rspec", "--format", "json", "a_spec.rb"]
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    theirs = sorted(one["line_number"] for one in json.loads(run.stdout.splitlines()[-1])["examples"])
+    assert theirs == [one.line for one in parse_spec(NEVER.encode()).examples() if not one.pending]

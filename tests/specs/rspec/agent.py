@@ -33,7 +33,7 @@ def make_factories(prompt: str) -> None:
 
 
 def fill(text: str) -> str:
-    text = text.replace("# {SETUP_CODE}", "let(:value) { 1 }").replace('"{THRESHOLD_VALUE}"', "1")
+    text = text.replace("# {SETUP_CODE}", "let(:value) { [described_class].size }").replace('"{THRESHOLD_VALUE}"', "1")
     return text.replace('skip "{EXPECTATION}"', "expect(value).to eq(1)")
 
 
@@ -62,14 +62,26 @@ def implement(prompt: str, behaviour: str) -> None:
         "renames": lambda text: fill(text).replace('context "when', 'context "if', 1),
         "pends": lambda text: fill(text).replace('it "', 'xit "', 1),
         "hollow": lambda text: fill(text).replace("expect(value).to eq(1)", "value", 1),
-        "stores": lambda text: fill(text).replace("let(:value) { 1 }", "let(:value) { create(:book) }", 1),
+        "constant": lambda text: fill(text).replace("expect(value).to eq(1)", "expect(true).to be(true)", 1),
+        "leaves": lambda text: fill(text).replace("expect(value)", "next\n        expect(value)", 1),
+        "swallows": lambda text: f"RSpec.configure {{ |c| c.around {{ |one| }} }}\n{fill(text)}",
+        "evades": lambda text: fill(text).replace("expect(value)", "next if value\n        expect(value)", 1),
+        "stores": lambda text: fill(text).replace("[described_class].size", "create(:book)", 1),
         "fails": lambda text: fill(text).replace("eq(1)", "eq(2)", 1) if "Book" in text else fill(text),
+        "steals": lambda text: re.sub(r'  it "has a title" do\n.*?\n  end\n', "", fill(text), flags=re.DOTALL),
         "broken": lambda text: fill(text) + "x = (\n",
     }
     spec.write_text(changes.get(behaviour, fill)(before))
     count = examples(spec, blocks(prompt))
     if behaviour == "stray":
         Path("app/models/stray.rb").write_text("class Stray; end\n")
+    if behaviour == "hooks":
+        Path(".git/hooks/pre-commit").write_text("#!/bin/sh\n")
+    if behaviour == "rigs":
+        Path(".rspec-local").write_text("--require ./tmp/rigged.rb\n")
+        Path(".git/info/exclude").write_text("spec/support/\n")
+        Path("spec/support").mkdir()
+        Path("spec/support/rigged.rb").write_text("module RSpec::Expectations; def self.fail_with(*) = nil; end\n")
     if behaviour == "overcounts":
         count += 1
     answer = f"status: success\ndata:\n  files_created:\n    - path: {spec}\n      examples_count: {count}"
@@ -104,6 +116,12 @@ def reword(prompt: str, behaviour: str) -> None:
     say("\n".join(lines))
 
 
+def silent_about(source: Path) -> bool:
+    """Whether a test wants no answer for this source: its path is in a file beside the repository."""
+    wish = Path("../silent")
+    return wish.exists() and wish.read_text() == str(source)
+
+
 def main() -> None:
     prompt, behaviour = sys.stdin.read(), sys.argv[1]
     with open("../agents.log", "a", encoding="utf-8") as file:
@@ -117,11 +135,13 @@ def main() -> None:
     if "You are test-architect" in prompt:
         reword(prompt, behaviour)
         return
+    if silent_about(paths(prompt, "source")[0]):
+        return
     if behaviour == "hangs":
         time.sleep(600)
     if behaviour == "crashes":
         os.kill(os.getpid(), 9)
-    if behaviour == "silent":
+    if behaviour == "silent" or (behaviour == "trips" and "#total" in blocks(prompt) and not Path("../calm").exists()):
         return
     if behaviour == "marker":
         for path in Path("tmp/rspec_metadata").glob("*.yml"):

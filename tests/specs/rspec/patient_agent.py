@@ -2,7 +2,8 @@
 
 `../stamps.log` gets a line for each begin and end. If there is a file `../hold/AGENT SOURCE`, the agent takes it by
 adding its process to the name, and waits until the file is gone. The file says what is done before the wait: `all` of
-the work, `half` of it, or `nothing`. As factory-agent it adds a trait with the name of the source.
+the work, `half` of it, or `nothing`. If it says `stale`, the agent works on the spec as it was before the wait; if it
+says `stale and wrong`, it also fails. As factory-agent it adds a trait with the name of the source.
 """
 
 import os
@@ -30,7 +31,7 @@ def work(prompt: str) -> str:
 def half(prompt: str) -> None:
     (path,) = re.findall(r"^- spec: `([^`]+)`", prompt, re.MULTILINE)
     spec = Path(path)
-    spec.write_text(spec.read_text().replace('skip "{EXPECTATION}"', "expect(1).to eq(1)", 1))
+    spec.write_text(spec.read_text().replace('skip "{EXPECTATION}"', "expect(described_class).to be_a(Class)", 1))
 
 
 def add_trait(prompt: str, name: str) -> str:
@@ -65,8 +66,14 @@ def main() -> None:
     said = work(prompt) if before == "all" else ""
     if before == "half":
         half(prompt)
+    spec = Path(re.findall(r"^- spec: `([^`]+)`", prompt, re.MULTILINE)[0])
+    old = spec.read_text()
     stamp("begin", f"{agent} {stem}")
     wait(mine)
+    if before.startswith("stale"):
+        spec.write_text(old)
+    if before == "stale and wrong":
+        sys.exit(1)
     said = said or (add_trait(prompt, stem) if agent == "factory-agent" else work(prompt))
     stamp("end", f"{agent} {stem}")
     print(said)

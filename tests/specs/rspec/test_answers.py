@@ -20,6 +20,13 @@ def problems(agent: str, answer: object) -> dict[str, str]:
     return {one["path"]: one["text"] for one in refused.value.details["problems"]}
 
 
+def test_several_problems_are_counted_in_the_message_and_listed_beside_it() -> None:
+    with pytest.raises(Refused) as refused:
+        read_answer("test-reviewer", {"status": "success"})
+    assert refused.value.message == "The answer of test-reviewer is not valid: 2 problems."
+    assert [one["path"] for one in refused.value.details["problems"]] == ["data.tests_passed", "data.violations"]
+
+
 @pytest.mark.proves("S2-RESP-01", "S2-IMPL-02", "S2-REV-02")
 @pytest.mark.parametrize(
     ("agent", "name"),

@@ -315,7 +315,10 @@ def test_a_file_without_public_methods_is_an_error_alone_and_skipped_among_other
     repository.commit()
     with pytest.raises(MootError) as caught:
         single(repository, "app/empty.rb")
-    assert caught.value.message == "Cannot determine testable methods"
+    assert caught.value.message.splitlines() == [
+        "Cannot determine testable methods",
+        "app/empty.rb: File has no public methods",
+    ]
     assert "no public methods" in caught.value.details["details"]
     assert "meant to be tested" in caught.value.remedy
     repository.branch()
@@ -392,3 +395,34 @@ def test_a_class_and_an_object_method_of_one_name_have_different_names(repositor
 def test_one_class_in_two_files_keeps_all_its_methods(repository: Repository) -> None:
     plan = added(repository, a="class A\n  def x; end\nend\n", b="class A\n  def x; end\n  def y; end\nend\n")
     assert list(items(plan)) == ["A#x", "A#x (app/b.rb)", "A#y"]
+
+
+BROKEN = b"class Bad\n  def flip(x)\n    1\n  end\n\n  def other(a\n    a\n  end\nend\n"
+
+
+@pytest.mark.proves("S2-DISC-04", "S2-DISC-18")
+def test_a_method_is_covered_although_another_one_of_its_file_does_not_parse(repository: Repository) -> None:
+    repository.write("app/bad.rb", BROKEN)
+    repository.commit()
+    plan = single(repository, "app/bad.rb")
+    assert list(items(plan)) == ["Bad#flip"]
+    (warning,) = plan.warnings
+    assert "app/bad.rb does not parse" in warning
+    assert "(line 6, " in warning, "where the error is, not where the class begins"
+    assert "Bad#other cannot be covered until it is corrected." in warning
+
+
+@pytest.mark.proves("S2-DISC-18")
+def test_files_that_cannot_be_read_or_parsed_are_left_out_of_a_branch_by_name(repository: Repository) -> None:
+    new = {
+        "app/binary.rb": b"\x89PNG\r\n\x1a\n\0\0",
+        "app/broken.rb": b"class Broken\n  def x\n    1\n",
+        "app/good.rb": b"class Good\n  def x\n    1\n  end\nend\n",
+        "app/large.rb": b"#" * (2 << 20),
+    }
+    plan = changed(repository, {}, new)
+    assert list(items(plan)) == ["Good#x"]
+    binary, large, broken = plan.warnings
+    assert binary == "app/binary.rb cannot be read: it is a binary file. It was left out."
+    assert large.startswith("app/large.rb cannot be read: it has 2097152 bytes")
+    assert broken == ("app/broken.rb does not parse: syntax error in `x` (line 2, column 7). The file was left out.")

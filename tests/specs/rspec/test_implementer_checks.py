@@ -7,7 +7,14 @@ from typing import Any
 import pytest
 
 from moot.packs.rspec.architect import plan_spec
-from moot.packs.rspec.implementer import claims_hold, count_examples, nothing_is_lost, spec_is_implemented, unstubbed
+from moot.packs.rspec.implementer import (
+    claims_hold,
+    count_examples,
+    nothing_is_lost,
+    overridden,
+    spec_is_implemented,
+    unstubbed,
+)
 from moot.packs.rspec.isolation import decide
 from tests.specs.rspec.samples import sample
 from tests.specs.rspec.test_document_check import document
@@ -50,6 +57,9 @@ def test_a_filled_spec_is_complete() -> None:
         (b"let(:payment) { instance_double(PaymentGateway) }", b"# {SETUP_CODE}", "{SETUP_CODE} is left"),
         (b"expect(payment).to be_truthy", b"payment", "has no expectation"),
         (b"expect(payment).to be_truthy", b"", "is empty"),
+        (b"expect(payment).to be_truthy", b"expect(true).to be(true)", "tests nothing: `expect(true).to be(true)`"),
+        (b"expect(payment).to be_truthy", b"next\n expect(payment).to be_truthy", "tests nothing: `next` comes before"),
+        (b"expect(payment).to be_truthy", b"skip\n expect(payment).to be_truthy", "does not run: skip"),
         (b"expect(payment).to be_truthy", b'pending "later"\n expect(1).to eq(2)', "does not run: pending"),
         (b'it "refunds', b'xit "refunds', "does not run: xit"),
         (b'context "when NOT eligible"', b'xcontext "when NOT eligible"', "does not run"),
@@ -69,12 +79,77 @@ def test_unfinished_or_changed_specs_are_refused_with_the_line(old: bytes, new: 
 
 
 @pytest.mark.proves("S2-IMPL-03")
+@pytest.mark.parametrize(
+    "body",
+    [b"be_paid_in_full(payment)", b"skip if payment.nil?\n expect(payment).to be_truthy", b"assert_equal 1, payment"],
+)
+def test_what_cannot_be_decided_about_an_example_is_only_a_warning(body: bytes) -> None:
+    given, data = planned()
+    full = implemented(data).replace(b"expect(payment).to be_truthy", body, 1)
+    (problem,) = spec_is_implemented(given, PATH, full)
+    assert "may test nothing" in problem.text
+    assert not problem.certain
+
+
+@pytest.mark.proves("S2-IMPL-03", "S2-HARD-15")
+@pytest.mark.parametrize(
+    ("added", "certain"),
+    [
+        (b"RSpec.configure { |config| config.around { |example| nil } }\n", True),
+        (b"RSpec.configure { |config| config.before { skip 'not now' } }\n", True),
+        (b"RSpec.configure { |config| config.include Helpers }\n", False),
+        (b"def expect(*) = Class.new { def to(*) = nil }.new\n", True),
+        (b"module RSpec\n module Expectations\n end\nend\n", False),
+        (b"module RSpec::Expectations\n def self.fail_with(*) = nil\nend\n", True),
+        (b"RSpec::Expectations.singleton_class.send(:define_method, :fail_with) { |*| }\n", True),
+        (b"RSpec::Support.failure_notifier = proc {}\n", True),
+    ],
+)
+def test_what_keeps_all_examples_from_running_is_refused_if_the_agent_added_it(added: bytes, certain: bool) -> None:
+    _, data = planned()
+    before, after = implemented(data), added + implemented(data)
+    assert list(overridden(before, before, PATH)) == list(overridden(after, after, PATH)) == []
+    found = list(overridden(before, after, PATH))
+    assert found
+    assert any(one.certain for one in found) is certain
+    assert all(one.line for one in found)
+
+
+@pytest.mark.proves("S2-IMPL-03")
+@pytest.mark.parametrize(
+    ("hook", "refused"),
+    [
+        (b"around { |example| }", True),
+        (b"around(:each) { |example| Time.now }", True),
+        (b"around { |example| Timecop.freeze { example.run } }", False),
+        (b"around { |example| Dir.mktmpdir(&example) }", False),
+        (b"around { _1.run }", False),
+        (b"before { allow(payment).to receive(:call) }", False),
+    ],
+)
+def test_an_around_hook_must_run_the_example(hook: bytes, refused: bool) -> None:
+    _, data = planned()
+    before = implemented(data)
+    after = before.replace(b'describe "#refund" do', b'describe "#refund" do\n    ' + hook)
+    assert [one.text for one in overridden(before, after, PATH)] == (
+        ["the `around` hook never runs the example"] if refused else []
+    )
+
+
+@pytest.mark.proves("S2-IMPL-03")
 def test_only_the_blocks_of_the_selected_methods_are_judged() -> None:
     given, data = planned()
     other = b'  describe "#other" do\n    it "is open" do\n      skip "{EXPECTATION}"\n    end\n  end\nend\n'
     full = implemented(data).removesuffix(b"end\n") + other
     assert problems(given, full) == []
     assert count_examples(given, full) == 8
+
+
+@pytest.mark.proves("S2-IMPL-03")
+def test_shared_contexts_in_a_block_are_not_contexts_of_the_plan() -> None:
+    given, data = planned()
+    shared = b'describe "#refund" do\n    shared_context "with money" do\n      let(:money) { 1 }\n    end\n'
+    assert problems(given, implemented(data).replace(b'describe "#refund" do\n', shared, 1)) == []
 
 
 @pytest.mark.proves("S2-HARD-15")
@@ -149,7 +224,7 @@ def test_records_are_not_stored_where_the_database_is_stubbed_or_unused(call: st
 )
 def test_other_calls_and_mere_words_are_no_breach(call: str) -> None:
     given, data = planned()
-    full = implemented(data).replace(b"instance_double(PaymentGateway)", f"{call}\n".encode())
+    full = implemented(data).replace(b"instance_double(PaymentGateway)", f"[described_class, {call}\n]".encode())
     assert problems(given, full) == []
 
 

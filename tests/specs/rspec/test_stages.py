@@ -18,7 +18,17 @@ if TYPE_CHECKING:
 
     from tests.specs.rspec.shop import Shop
 
-FACTORY = b"FactoryBot.define do\n  factory :book do\n    title { 'A' }\n\n    trait(:old) { year { 1 } }\n  end\nend\n"
+FACTORY = b"""# All books
+FactoryBot.define do
+  sequence(:year) { |n| n }
+  factory :book do
+    # a title
+    title { 'A' }
+
+    trait(:old) { year { 1 } }
+  end
+end
+"""
 
 
 @pytest.mark.proves("S2-ENG-01", "S2-SEQ-01", "S2-PRE-01", "S2-MARK-01")
@@ -68,6 +78,10 @@ def test_the_factory_stage_is_skipped_without_a_model_or_a_gem(tmp_path: Path) -
         (b"title { 'A' }", b"title { 'B' }", "the factory book was changed"),
         (b"factory :book", b"factory :novel", "the factory book was removed"),
         (b"  end\nend", b"  end\n (", "does not parse"),
+        (b"  sequence(:year) { |n| n }\n", b"", "outside of its factories"),
+        (b"{ |n| n }", b"{ |n| n + 1 }", "outside of its factories"),
+        (b"# All books\n", b"", "outside of its factories"),
+        (b"    # a title\n", b"", "the factory book was changed"),
     ],
 )
 def test_existing_factories_and_traits_may_not_be_removed_or_changed(old: bytes, new: bytes, said: str) -> None:
@@ -83,6 +97,11 @@ def test_factories_and_traits_may_be_added() -> None:
     more = FACTORY.replace(b"    trait(:old)", b"    trait(:new) { year { 9 } }\n    trait(:old)")
     more = more.replace(b"end\nend", b"end\n\n  factory(:author) { name { 'X' } }\nend")
     assert list(factory_problems({path: FACTORY}, {path: more})) == []
+    commented = more.replace(b"    trait(:new)", b"    # of this year\n    trait(:new)")
+    assert list(factory_problems({path: FACTORY}, {path: commented})) == []
+    bare = b"FactoryBot.define do\n  factory :book\nend\n"
+    block = bare.replace(b":book", b":book do\n    trait(:new) { year { 9 } }\n  end")
+    assert list(factory_problems({path: bare}, {path: block})) == []
     assert traits_by_file({path: FACTORY}, {path: more}) == {path: ({"old", "new"}, {"new"})}
 
 

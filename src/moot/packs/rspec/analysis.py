@@ -16,9 +16,10 @@ from moot.packs.rspec.analysis_setup import setup_of
 from moot.packs.rspec.analysis_words import PROGRESSIONS, STATE_MACHINES, words_of
 from moot.packs.rspec.behaviours import SIDE_EFFECT, SUCCESS, TERMINAL, Bank
 from moot.packs.rspec.contexts import contexts_of
-from moot.packs.rspec.discovery_methods import MethodTable, local_names
+from moot.packs.rspec.discovery_methods import MethodTable
 from moot.packs.ruby.conditionals import body_of
 from moot.packs.ruby.declarations import declarations
+from moot.packs.ruby.method_uses import local_names
 from moot.packs.ruby.syntax import parse, text, walk
 
 TYPE_CHECKING = False
@@ -128,7 +129,7 @@ class _Reader:
         if len(conditionals) >= MOST:
             self._warnings.append(f"{method.id} has {MOST} or more conditionals; only the first {MOST} are listed.")
         origins = Origins(method.node, self._own)
-        known = local_names(method.node)
+        known = local_names(method)
         sources = {id(one): origins.of(one.test.subject) for one in conditionals}
         for one in conditionals:
             if (origin := sources[id(one)]) is not None:

@@ -16,7 +16,7 @@ from moot.core.errors import Refused
 from moot.core.record import Record
 from moot.core.schema import placed
 from moot.core.schema.phrases import pointed
-from moot.core.text import one_line
+from moot.core.text import counted, one_line
 from moot.packs.rspec.agents import ANALYZER, DISCOVERY, own_marks, snake, without_debug
 from moot.packs.rspec.schemas import answer_schema
 from moot.packs.rspec.structure import structure_problems
@@ -32,7 +32,6 @@ _TEXTS = ("error", "skip_reason", "details", "suggestion", "reason", "message")
 _ENVELOPE = frozenset(("status", "data", "automation", *_TEXTS))
 _DUE = {ERROR: "error", SKIP: "skip_reason", STOP: "reason"}
 _ONLY_WITH = {"error": ERROR, "details": ERROR, "suggestion": ERROR, "skip_reason": SKIP, "reason": STOP}
-_SHOWN = 20  # problems in the message
 
 
 class AgentAnswer(Record):
@@ -89,11 +88,10 @@ def read_answer(agent: str, value: object) -> AgentAnswer:
 
 def bad_answer(agent: str, problems: Iterable[AnswerProblem]) -> Refused:
     found = list(problems)
-    said = "; ".join(one_line(problem.sentence, 300) for problem in found[:_SHOWN])
-    more = f"; and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+    said = one_line(found[0].sentence, 300) if len(found) == 1 else counted(len(found), "problem")
     return Refused(
         "bad_answer",
-        f"The answer of {agent} is not valid: {said}{more}.",
+        f"The answer of {agent} is not valid: {said}.",
         "Correct the agent's instructions, then start the stage again. The whole output is kept with the run.",
         agent=agent,
         problems=[{"path": problem.path, "text": problem.text} for problem in found],
@@ -127,7 +125,7 @@ def _collected(given: Mapping[str, Any]) -> tuple[dict[str, Any], set[str], list
     if not isinstance(data, dict):
         return top, set(top), [AnswerProblem("data", f"expected a map, found {_kind(data)}")]
     clashes = [
-        AnswerProblem(str(key), f"stands at the top level and in data.{key}, with different values")
+        AnswerProblem(str(key), f"is both at the top level and in data.{key}, with different values")
         for key in top
         if key in data and data[key] != top[key]
     ]

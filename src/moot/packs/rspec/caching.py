@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from moot.core.errors import Unknown
-from moot.core.flat_json import unflatten
+from moot.core.flat_json import difference, unflatten
 from moot.core.record import Record
 from moot.packs.rspec.agents import AGENTS, REVIEWER, is_completed, snake
 from moot.packs.rspec.cover_targets import project_of
@@ -14,10 +14,11 @@ from moot.views import states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from typing import Any
 
     from moot.api.call import Call
+    from moot.core.run import Run
 
 _KEYS = {"/methods": "name", "/behaviors": "id", "/methods_to_analyze": "name"}
 
@@ -37,7 +38,8 @@ def cache_state(call: Call, source: str) -> RspecCache:
     """The state for a source file or a slug."""
     project = project_of(call, call.packs.protocol("rspec").settings or {})
     slug = slug_of(source) if source.endswith(".rb") else source
-    state, _ = states.state(call.engine.read(), "document", project.document(slug).key)
+    key = project.document(slug).key
+    state, _ = states.state(call.engine.read(), "document", key)
     if not state.status:
         if source.endswith(".rb") and not os.path.isfile(os.path.join(project.root, source)):
             raise Unknown("no_such_file", f"There is no file {source[:200]}.", "Check the path.", path=source[:200])
@@ -45,7 +47,20 @@ def cache_state(call: Call, source: str) -> RspecCache:
     document = unflatten(state.leaves, _KEYS)
     path = os.path.join(project.root, str(document.get("source_file", "")))
     mtime = os.stat(path).st_mtime_ns if os.path.isfile(path) else None
-    return judged(slug, document, None if mtime is None else mtime // 1_000_000_000, _changed(call, slug, mtime))
+    more = (*_edited(call, key, state.leaves), *_changed(call, slug, mtime))
+    return judged(slug, document, None if mtime is None else mtime // 1_000_000_000, more)
+
+
+def _edited(call: Call, key: str, leaves: Mapping[str, Any]) -> Iterator[str]:
+    """What a person changed in the file of the document. It is taken over when the next run begins."""
+    for file in call.mirrors.document_files(call, key) if call.mirrors is not None else ():
+        if file.fault:
+            yield f"{file.path} cannot be parsed: {file.fault}"
+        elif not file.exists:
+            yield f"{file.path} was deleted: the next run starts the document over"
+        elif file.leaves is not None and (news := difference(leaves, file.leaves).pointers):
+            more = f" and {len(news) - 3} more" if len(news) > 3 else ""
+            yield f"{file.path} was edited: {', '.join(news[:3])}{more}"
 
 
 def judged(slug: str, document: Mapping[str, Any], mtime: int | None, more: tuple[str, ...] = ()) -> RspecCache:
@@ -68,8 +83,9 @@ def judged(slug: str, document: Mapping[str, Any], mtime: int | None, more: tupl
 
 def _changed(call: Call, slug: str, mtime: int | None) -> tuple[str, ...]:
     """What the step keys of the last run say: contents, the selection, versions and the base commit."""
+    from moot.packs.rspec.cover_history import newest_of
     from moot.packs.rspec.cover_options import CoverOptions
-    from moot.packs.rspec.cover_run import Cover, newest_of
+    from moot.packs.rspec.cover_run import Cover
     from moot.packs.rspec.pipeline import RspecPipeline
     from moot.pipelines.planning import planned
     from moot.pipelines.steps import RunOptions
@@ -77,9 +93,21 @@ def _changed(call: Call, slug: str, mtime: int | None) -> tuple[str, ...]:
     parent = newest_of(call, slug)
     if parent is None or mtime is None:
         return () if parent is not None else ("no run has worked on it",)
+    reasons = _moved(call, parent)
     cover = Cover(call, parent.parameters, CoverOptions(), parent.id)
     target = cover.reached(slug)
     pipeline = RspecPipeline(cover.protocol.pack, {target.id: cover.surroundings(target)})
     stages = planned(call, pipeline, target, RunOptions()).stages
     first = next((one for one in stages if not one.reused and one.stage != REVIEWER), None)  # a review is run each time
-    return () if first is None else (f"{first.stage} would run: {first.reason}",)
+    return (*reasons, *([] if first is None else [f"{first.stage} would run: {first.reason}"]))
+
+
+def _moved(call: Call, parent: Run) -> tuple[str, ...]:
+    """Whether the base is another commit now than in the run."""
+    from moot.packs.rspec.changes import base_now
+
+    discovery = states.state(call.engine.read(), "run", str(parent.parameters.get("discovery") or ""))[0]
+    asked = discovery.parameters.get("asked") or (call.packs.protocol("rspec").settings or {}).get("base") or None
+    then = str(parent.parameters["base"])
+    now = base_now(call.place, str(parent.parameters["mode"]), asked)
+    return (f"the base was {then[:12]}, and is {now[:12]}",) if now and then and now != then else ()

@@ -109,15 +109,18 @@ class Repository:
             )
         old = self._blobs({entry.blob for entry in taken if set(entry.blob) != {"0"} and entry.status != "A"})
         lines = self._changed_lines(commit, taken)
-        sources = [
-            ChangedSource(
-                path=os.fsdecode(entry.path),
-                data=read_source(self._root, os.fsdecode(entry.path)),
-                old=old.get(entry.blob) if entry.status != "A" else None,
-                hunks=lines.get(entry.path, ()),
-            )
-            for entry in taken
-        ]
+        sources: list[ChangedSource] = []
+        for entry in taken:
+            path = os.fsdecode(entry.path)
+            before = old.get(entry.blob) if entry.status != "A" else None
+            try:
+                data = read_source(self._root, path)
+            except Refused as problem:
+                if len(taken) == 1:
+                    raise
+                warnings.append(f"{problem.message} It was left out.")
+                continue
+            sources.append(ChangedSource(path=path, data=data, old=before, hunks=lines.get(entry.path, ())))
         return Changes(mode=mode, base=commit, sources=tuple(sources), warnings=tuple(warnings))
 
     def _listed(self, *against: str) -> list[Entry]:
@@ -153,6 +156,10 @@ class Repository:
             found[name] = output[start : start + size] if size <= LARGEST else b""
             at = start + size + 1
         return found
+
+    def base(self, mode: str, given: str | None) -> str:
+        """The commit that changes are compared with now."""
+        return self._commit("HEAD") if mode == STAGED else self._fork_point(given)
 
     def _fork_point(self, given: str | None) -> str:
         """The commit where the branch left its base."""
@@ -229,6 +236,16 @@ def find_changes(place: Place, mode: str, path: str | None, base: str | None) ->
             raise missing(path)
         return repository.file(path, base)
     return repository.branch(base) if mode == BRANCH else repository.staged()
+
+
+def base_now(place: Place, mode: str, given: str | None) -> str:
+    """The commit that changes would be compared with now; empty without a repository, or if there is none."""
+    if place.common is None:
+        return ""
+    try:
+        return Repository(place).base(mode, given)
+    except (Refused, Unknown):
+        return ""
 
 
 def _no_git(root: str) -> MootError:

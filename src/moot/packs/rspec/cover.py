@@ -47,7 +47,7 @@ SELECTION = "selection"
 WARNED = 2  # the exit code of a success with warnings
 STOP_CODE = 3  # the exit code of a run that was stopped, or waits for an answer
 _MOST_QUESTIONS = 1000
-_QUESTION = "Which methods are covered? yes, all, cancel, patterns, numbers, or +NAME -NAME"
+_QUESTION = "Which methods are covered? yes, all, cancel, patterns, numbers, instruction: TEXT, or +NAME -NAME"
 _ADVICE = "A class with more than 10 public methods is hard to test: consider splitting it."
 _SHOWN = 20_000  # characters of the plan in a question
 
@@ -163,7 +163,12 @@ def _opened(call: Call, plan: Plan, wanted: CoverScope) -> str:
             stages=(DISCOVERY, SELECTION),
             title=f"discovery of {wanted.file if wanted.mode == FILE else 'the ' + wanted.mode}",
             root=call.place.root,
-            parameters={"mode": plan.mode, "base": plan.base, "worktree": call.place.worktree},
+            parameters={
+                "mode": plan.mode,
+                "base": plan.base,
+                "asked": wanted.base or "",
+                "worktree": call.place.worktree,
+            },
         )
         work.do("run", name, opened, pack=PACK)
         _stage(work, name, DISCOVERY, answer, plan.warnings)
@@ -251,7 +256,7 @@ def _asked(call: Call, run: str, plan: Plan, options: CoverOptions | None, probl
         question = _reached(call, run, plan, 1 if question is None else _number(question) + 1, problem)
     if call.prompt is not None and call.caller.person:
         return _at_the_terminal(call, run, plan, question, options)
-    message = f"{_QUESTION}? Answer and go on: `moot rspec select ANSWER`."
+    message = f"{_QUESTION}. Answer and go on: `moot rspec select ANSWER`."
     result = CoverStop(status="waiting", run=run, reason=SELECTION, message=message, checkpoint=question.id)
     lines = (*_shown(plan, problem), f"{question.id} waits for a person.", message)
     return Answer(result=result, say=lines, code=STOP_CODE)
@@ -264,7 +269,7 @@ def _number(question: Checkpoint) -> int:
 def _reached(call: Call, run: str, plan: Plan, number: int, problem: MootError | None) -> Checkpoint:
     name = _question_id(run, number)
     text = "\n".join(_shown(plan, problem))
-    question = f"{text[:_SHOWN]}\n{_QUESTION}?"
+    question = f"{text[:_SHOWN]}\n{_QUESTION}."
 
     def act(work: Work) -> None:
         who = call.actor(work).principal

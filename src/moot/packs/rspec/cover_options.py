@@ -7,7 +7,7 @@ from moot.core.record import Record
 from moot.packs.rspec.architect import CHOICES
 from moot.packs.rspec.isolation import LEVELS
 
-GATE = ("skip", "abort")
+SKIP, ABORT = GATE = ("skip", "abort")
 
 
 class CoverOptions(Record):

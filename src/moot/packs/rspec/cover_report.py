@@ -32,9 +32,12 @@ class FileReport(Record):
 
 
 class CoverReport(Record):
+    """`waited`: the runs of others that it waited for: target, run, title, stage, since and pid."""
+
     run: str
     files: tuple[FileReport, ...]
     warnings: tuple[str, ...] = ()
+    waited: tuple[Mapping[str, Any], ...] = ()
 
     @property
     def all_warnings(self) -> tuple[str, ...]:
@@ -44,7 +47,12 @@ class CoverReport(Record):
             for one in self.files
             for each in one.violations
         ]
-        return (*self.warnings, *dict.fromkeys(found))
+        failed = [
+            f"{one.path}: tests failed, and the run went on without them ({one.spec})"
+            for one in self.files
+            if one.tests_passed is False
+        ]
+        return (*self.warnings, *dict.fromkeys((*failed, *found)))
 
 
 def said(report: CoverReport, outcome: str) -> Answer:

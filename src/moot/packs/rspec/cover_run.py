@@ -14,39 +14,44 @@ from __future__ import annotations
 import os
 
 from moot.api.answer import Answer
+from moot.api.verbs.effects.allow import commands_of
 from moot.core.deciders.checkpoint import ReachCheckpoint, ResolveCheckpoint
 from moot.core.deciders.run import PASSED
 from moot.core.errors import Refused, Unknown
-from moot.core.json_codec import loads
 from moot.core.record import Record
 from moot.core.text import command_line, option
-from moot.packs.rspec.agents import REVIEWER
+from moot.packs.rspec.agents import ANALYZER, REVIEWER
 from moot.packs.rspec.cover import STOP_CODE, CoverStop
-from moot.packs.rspec.cover_options import GATE, CoverOptions
+from moot.packs.rspec.cover_ends import failed, interruption
+from moot.packs.rspec.cover_history import PACK, answer_of, newest, run_named, runs
+from moot.packs.rspec.cover_options import CoverOptions
 from moot.packs.rspec.cover_report import CoverReport, FileReport, said
-from moot.packs.rspec.cover_targets import MIRROR, RspecProject, project_of, slug_in, target_of
+from moot.packs.rspec.cover_targets import MIRROR, RspecProject, methods_in, project_of, slug_in, target_of
 from moot.packs.rspec.discovery_documents import documents
-from moot.packs.rspec.own_blocks import written
+from moot.packs.rspec.found_documents import check_found
+from moot.packs.rspec.own_blocks import kept, written
 from moot.packs.rspec.pipeline import RspecPipeline, Surroundings
 from moot.packs.rspec.programs import check_allowed
+from moot.packs.rspec.rspec_runs import RspecCommand
+from moot.packs.rspec.wave_gate import EarlierChoice, WaveGate, withdraw_all, withdraw_settled
 from moot.views import queries, states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Any
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any, TypeVar
 
     from moot.api.call import Call
     from moot.core.deciders.checkpoint import Checkpoint
-    from moot.core.errors import MootError
     from moot.core.run import Run
     from moot.packs.rspec.discovery import Plan
     from moot.packs.rspec.pipeline import Question
+    from moot.packs.rspec.wave_gate import Halt
     from moot.pipelines.contract import Target
     from moot.pipelines.steps import PipelineStep
 
-PACK = "rspec"
-_RUNS = 500
+    Found = TypeVar("Found")
+
 _LARGEST = 4 << 20
 
 
@@ -69,17 +74,18 @@ def start(call: Call, plan: Plan, discovery: str = "", options: CoverOptions | N
         "warnings": list(plan.warnings),
     }
     options = options or CoverOptions()
-    parameters["chosen"] = {"level": options.level, "existing": options.existing, "by": _who(call)}
+    parameters["chosen"] = {"level": options.level, "existing": options.existing, "gate": options.gate}
+    parameters["chosen"]["by"] = _who(call)
     return Cover(call, parameters, options).go()
 
 
 def resume(call: Call, name: str, options: CoverOptions) -> Answer:
     """Go on with a run that ended without having passed, or that waits for an answer."""
-    run = _run(call, name) if name else newest(call)
+    run = run_named(call, name) if name else newest(call)
     if run is None or not run.waves or run.pack != PACK:
         raise Unknown(
             "nothing_to_resume",
-            f"{name} is not a run of the pack {PACK}." if name else "There is no run to go on with.",
+            f"{name} is not a run of the pack {PACK}." if name else "There is no run to resume.",
             "Start one: `moot rspec cover`.",
         )
     if run.outcome == PASSED:
@@ -87,34 +93,8 @@ def resume(call: Call, name: str, options: CoverOptions) -> Answer:
     return Cover(call, run.parameters, options, run.id).go()
 
 
-def newest(call: Call) -> Run | None:
-    """The newest run over waves."""
-    return next((run for run in _runs(call) if run.waves), None)
-
-
-def newest_of(call: Call, slug: str) -> Run | None:
-    """The newest run over waves that has this document."""
-    return next((run for run in _runs(call) if any(slug in map(slug_in, wave) for wave in run.waves)), None)
-
-
-def last_run(call: Call) -> Run | None:
-    """The newest run of the pack that is not a part of another one."""
-    return next((run for run in _runs(call) if run.parent is None), None)
-
-
-def _runs(call: Call) -> list[Run]:
-    """The runs of the pack, newest first."""
-    found: list[Run] = [run for run in queries.things(call.engine.read(), "run", _RUNS, ended=True) if run.pack == PACK]
-    return sorted(found, key=lambda run: run.at, reverse=True)
-
-
 def _who(call: Call) -> str:
     return call.caller.agent or call.login
-
-
-def _run(call: Call, name: str) -> Run:
-    found: Run = states.state(call.engine.read(), "run", name)[0]
-    return found
 
 
 def _taken(call: Call) -> list[tuple[str, str]]:
@@ -152,10 +132,11 @@ class Cover:
         self.settings = self.protocol.settings or {}
         self.project: RspecProject = project_of(call, self.settings)
         self.parts = parts_of(parameters)
+        self._has_analyzer = any(one.pack == PACK and one.stage == ANALYZER for one in commands_of(call))
         self.targets = [self.target(part, wave) for part in self.parts.values() for wave in part.waves]
         self.targets.sort(key=lambda target: target.wave)
         self.steps: list[PipelineStep] = []
-        self._gated: MootError | Answer | None = None  # what the gate says, if the run does not go on
+        self._halt: Halt | None = None  # what the gate says, if the run does not go on
 
     def go(self) -> Answer:
         """Take all waves through the stages. Raises if a stage fails, or the run waits for an answer."""
@@ -163,6 +144,7 @@ class Cover:
         from moot.pipelines.waves import run_targets
 
         self.check_allowed()
+        check_found(self.call, self.targets)
         pipeline = RspecPipeline(self.protocol.pack, {one.id: self.surroundings(one) for one in self.targets})
         options = RunOptions(
             resume=self._resumed,
@@ -173,20 +155,30 @@ class Cover:
             output=self.options.output,
         )
         title = f"cover {self.parameters['mode']}"
-        for step in run_targets(self.call, pipeline, self.targets, options, self._gate, title, dict(self.parameters)):
-            self.id = self.id or step.run
-            self.steps.append(step)
-            report_step(self.call, step)
-        if isinstance(self._gated, Answer):
-            return self._gated
-        if self._gated is not None:
-            raise self._gated
+        steps = run_targets(self.call, pipeline, self.targets, options, self._gate, title, dict(self.parameters))
+        try:
+            for step in steps:
+                self.id = self.id or step.run
+                self.steps.append(step)
+                report_step(self.call, step)
+        except KeyboardInterrupt:
+            self._report_interruption()
+            raise
+        if self._halt is not None:
+            if isinstance(self._halt.told, Answer):
+                return self._halt.told
+            raise self._halt.told
         for target in self.targets:
             if target.id in pipeline.questions:
                 return self._asked(target, pipeline.questions[target.id])
         if self.steps[-1].outcome != PASSED:
-            raise self._failed()
-        return said(self.report(), PASSED)
+            raise failed(self.call, self.id, self.steps)
+        return said(self._finished(), PASSED)
+
+    def _report_interruption(self) -> None:
+        report, last = getattr(self.call, "report", None), newest(self.call)
+        if report is not None:
+            report(interruption(self.id, self.steps, last.id if last is not None else ""))
 
     def check_allowed(self) -> None:
         """Refuse before anything starts if RSpec's command comes with the repository, and nobody has allowed it."""
@@ -200,36 +192,38 @@ class Cover:
     def target(self, part: CoverPart, wave: int) -> Target:
         from moot.packs.rspec.project_classes import classes_for
 
-        source = os.path.join(self.project.root, part.values["source_file"])
+        source, data = os.path.join(self.project.root, part.values["source_file"]), b""
         try:
             with open(source, "rb") as file:
-                classes = classes_for(self.project.root, file.read(_LARGEST))
+                data = file.read(_LARGEST)
         except FileNotFoundError:
-            classes = {}
-        return target_of(
-            self.project, part.slug, part.values, part.waves, wave, classes, {"base": self.parameters["base"]}
-        )
+            pass
+        classes, more = classes_for(self.project.root, data), {"base": self.parameters["base"]}
+        read = None if self._has_analyzer else data
+        known = methods_in(self.call, self.project.document(part.slug))
+        return target_of(self.project, part.slug, part.values, part.waves, wave, classes, more, read, known)
 
     def surroundings(self, target: Target) -> Surroundings:
         level, level_by = self._chosen("level", target, self.options.level)
         existing, _ = self._chosen("existing", target, self.options.existing)
         return Surroundings(
-            written=written(self.call, self._runs_of(target), target),
+            written=lambda: self._from_log(written, target),
             choices={"*": existing} if existing else {},
+            kept=lambda: self._from_log(kept, target),
             helper=self.project.helper,
             level=level,
             level_by=level_by,
-            rspec=self.project.rspec,
-            rspec_timeout=float(self.settings.get("rspec_timeout", 300)),
+            rspec=RspecCommand(tuple(self.project.rspec), float(self.settings.get("rspec_timeout", 300))),
         )
 
-    def _runs_of(self, target: Target) -> list[Run]:
-        """All runs of the document of a target."""
-        return [run for run in _runs(self.call) if slug_in(run.target) == slug_in(target.id)]
+    def _from_log(self, find: Callable[[Call, list[Run], Target], Found], target: Target) -> Found:
+        """What the runs of a document say. Stages ask in threads of their own: each with its own call."""
+        with self.call.workspace.call(self.call.caller, self.call.cwd) as own:
+            return find(own, [run for run in runs(own) if slug_in(run.target) == slug_in(target.id)], target)
 
     def reached(self, slug: str) -> Target:
         """The target of a document in the last wave that it has reached."""
-        from moot.pipelines.running import runs_of
+        from moot.pipelines.history import runs_of
 
         own = [target for target in self.targets if slug_in(target.id) == slug]
         reached = (one for one in reversed(own) if any(run.parent == self.id for run in runs_of(self.call, one.id)))
@@ -266,13 +260,13 @@ class Cover:
     def _asked(self, target: Target, question: Question) -> Answer:
         return self._ask(question_of(question.about, target.id), question.text, question.options)
 
-    def _ask(self, about: str, question: str, options: Sequence[str]) -> Answer:
+    def _ask(self, about: str, question: str, options: Sequence[str], awaiting: str = "") -> Answer:
         """Record a question to a person, once. The answer says that the run waits."""
         name = f"k-{self.id}-{about}"
 
         def act(work: Any) -> None:
             who = self.call.actor(work).principal
-            reach = ReachCheckpoint(who=who, kind="decision", question=question[:2000], options=tuple(options))
+            reach = ReachCheckpoint(who, "decision", question[:2000], awaiting, tuple(options))
             work.do("checkpoint", name, reach, pack=PACK)
 
         if not self._checkpoint(about).exists:
@@ -288,28 +282,24 @@ class Cover:
 
     def _gate(self, call: Call, wave: int, ended: Sequence[PipelineStep]) -> str:
         """After a wave: if tests failed, a person decides whether to go on. Returns why not; empty to go on."""
-        reviews = {step.target: answer_of(call, step.run, REVIEWER) for step in ended}
-        failing = {slug: one for slug, one in reviews.items() if one.get("tests_passed") is False}
-        if not failing:
-            return ""
-        found = self._checkpoint(f"gate-{wave}")
-        answer = found.answer if found.status == "resolved" else self.options.gate
-        if answer == "skip":
-            return ""
-        lines = [
-            f"{one['description']} ({one['location']}): {one['message'].strip().splitlines()[0]}"
-            for review in failing.values()
-            for one in review.get("failures") or ()
-        ]
-        text = f"Tests of wave {wave} failed: {'; '.join(lines) or 'no example ran'}."
-        if answer == "abort":
-            specs = ", ".join(str(self.parts[slug_in(one)].values["spec_path"]) for one in failing)
-            advice = f"Correct the code or {specs}, then go on: `moot rspec resume`."
-            self._gated = Refused("tests_failed", text, advice, run=self.id)
-        else:
-            question = f"{text} Skip the failed methods and go on, or abort?"
-            self._gated = self._ask(f"gate-{wave}", question, GATE)
-        return text
+        reviews = [(self._spec(step), answer_of(call, step.run, REVIEWER)) for step in ended]
+        chosen = self.parameters.get("chosen") or {}
+        earlier = EarlierChoice(chosen.get("gate", ""), chosen.get("by", ""))
+        self._halt = WaveGate(call, self.options.gate, earlier, self._ask).passed(self.id, wave, reviews)
+        return self._halt.reason if self._halt is not None else ""
+
+    def _spec(self, step: PipelineStep) -> str:
+        return str(self.parts[slug_in(step.target)].values["spec_path"])
+
+    def _finished(self) -> CoverReport:
+        """The report of a run that has passed. Questions that it settled are withdrawn."""
+        report = self.report()
+        withdraw_all(self.call, self.id)
+        every = runs(self.call)
+        here = {run.parent for run in every if run.root == self.project.root}
+        ended = [run.id for run in every if run.waves and not run.open and run.id in here]
+        withdraw_settled(self.call, ended, {one.spec for one in report.files if one.tests_passed}, self.id)
+        return report
 
     # --- what comes out -----------------------------------------------------------------------------------------------
 
@@ -319,6 +309,7 @@ class Cover:
             run=self.id,
             files=tuple(self._file(step) for step in ended),
             warnings=tuple(self.parameters.get("warnings") or ()),
+            waited=tuple({"target": step.target, **one.plain()} for step in self.steps for one in step.awaits),
         )
 
     def _file(self, ended: PipelineStep) -> FileReport:
@@ -340,28 +331,6 @@ class Cover:
             warnings=tuple(warning for step in own for warning in step.warnings),
         )
 
-    def _failed(self) -> MootError:
-        step = next((one for one in self.steps if one.what == "failed"), None)
-        if step is None:
-            last = next((one for one in reversed(self.steps) if one.what == "ended" and one.text), self.steps[-1])
-            advice = last.suggestion or "`moot run status` shows more."
-            return Refused("run_failed", f"{last.title}: {last.text}", advice, run=self.id)
-        details = [*step.problems, *([step.details] if step.details else [])]
-        advice = f"{step.suggestion.rstrip('.')}. " if step.suggestion else ""
-        return Refused(
-            "stage_failed",
-            "\n  ".join([f"{step.stage} failed for {step.title}: {step.text}", *unsaid(step.text, details)[:20]]),
-            f"{advice}To go on from {step.stage}: `moot rspec resume`.",
-            run=step.run,
-            stage=step.stage,
-            problems=list(step.problems),
-        )
-
-
-def unsaid(text: str, details: Sequence[str]) -> list[str]:
-    """The details that a text does not already contain."""
-    return [one for one in details if one not in text]
-
 
 def question_of(about: str, target: str) -> str:
     """The end of the id of a question about a target."""
@@ -371,15 +340,8 @@ def question_of(about: str, target: str) -> str:
 def report_step(call: Call, step: PipelineStep) -> None:
     """Say what happened while it happens."""
     report = getattr(call, "report", None)
+    if report is not None and step.what == "waiting":
+        report(f"wave {step.wave}, {step.title}: {step.text}")
     if report is not None and step.stage and step.what in ("started", "passed", "skipped", "reused", "failed"):
         more = f": {step.text}" if step.text and step.what in ("skipped", "failed", "reused") else ""
         report(f"wave {step.wave}, {step.title}: {step.stage} {step.what}{more}")
-
-
-def answer_of(call: Call, run: str, stage: str) -> dict[str, Any]:
-    """The answer of a stage of a run; empty if it has none."""
-    for attempt in reversed(_run(call, run).tries_of(stage)):
-        if attempt.answer:
-            found: dict[str, Any] = loads(call.blob(attempt.answer).decode("utf-8"))
-            return found
-    return {}

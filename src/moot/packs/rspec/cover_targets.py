@@ -8,11 +8,14 @@ from __future__ import annotations
 import os
 
 from moot.core.deciders.document import key
+from moot.core.errors import MootError
+from moot.core.flat_json import unflatten
 from moot.core.record import Record
 from moot.packs.rspec import isolation
 from moot.packs.rspec.factory_checks import GEMS, factories_in
 from moot.packs.rspec.reviewing import command
 from moot.pipelines.contract import DocumentRef, Target
+from moot.views import states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -128,8 +131,14 @@ def target_of(
     wave: int,
     classes: Mapping[str, str],
     extra: Mapping[str, Any],
+    data: bytes | None = None,
+    known: Iterable[Mapping[str, Any]] = (),
 ) -> Target:
-    """The target of a document in a wave: the methods of this wave, and of those before it."""
+    """The target of a document in a wave: the methods of this wave, and of those before it.
+
+    It has the files of factories that its stages may write, unless it is certain that none is needed: factory-agent
+    will then be skipped. `data`: the source, if moot analyses it; `known`: the methods in the document.
+    """
     source = values["source_file"]
     reached = {name for number, names in waves.items() if number <= wave for name in names}
     done = sorted(name for number, names in waves.items() if number < wave for name in names)
@@ -145,7 +154,9 @@ def target_of(
         "factory_gem": project.factory_gem,
         **extra,
     }
-    paths = {"source": (source,), "spec": (values["spec_path"],), "factories": factory_files(models, project.factories)}
+    needed = models and project.factory_gem and (has_records(known) or _may_have_records(parameters, data))
+    factories = factory_files(models, project.factories) if needed else ()
+    paths = {"source": (source,), "spec": (values["spec_path"],), "factories": factories}
     title = f"{values['class_name']} ({source})"
     return Target(
         id=target_id(slug, waves, wave),
@@ -155,7 +166,35 @@ def target_of(
         document=project.document(slug),
         parameters=parameters,
         wave=wave,
+        continued_by=tuple(target_id(slug, waves, number) for number in sorted(waves) if number > wave),
     )
+
+
+def methods_in(call: Call, document: DocumentRef) -> list[Mapping[str, Any]]:
+    """The methods in a document, which a person may have changed; none if there is no document."""
+    state, _ = states.state(call.engine.read(), "document", document.key)
+    leaves = {at: value for at, value in state.leaves.items() if at.startswith("/methods/")}
+    found: list[Mapping[str, Any]] = unflatten(leaves, {"/methods": "name"}).get("methods") or []
+    return found
+
+
+def has_records(methods: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether a characteristic of these methods is set up by a record."""
+    setups = [one.get("setup") or {} for method in methods for one in method.get("characteristics") or ()]
+    return any(one.get("type") == "model" for one in setups)
+
+
+def _may_have_records(parameters: Mapping[str, Any], data: bytes | None) -> bool:
+    """Whether the analysis of a source finds a record, or may find one."""
+    from moot.packs.rspec.analysis import analyze
+
+    if data is None:
+        return True
+    try:
+        found = analyze(parameters["discovery"], data, 0, parameters)
+    except MootError:  # the stage says what is wrong
+        return True
+    return has_records(found.data.get("methods") or ())
 
 
 def target_id(slug: str, waves: Iterable[int], wave: int) -> str:

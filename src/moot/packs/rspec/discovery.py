@@ -49,8 +49,8 @@ def discover(changes: Changes) -> Plan:
             "Change a .rb file that is not a spec and not below db/migrate, config, bin, script or vendor. "
             "Or name one: `moot rspec cover FILE`.",
         )
-    files = [examine(source) for source in changes.sources]
-    warnings = [*changes.warnings, *(warning for file in files for warning in file.warnings)]
+    files, left_out = _examined(changes)
+    warnings = [*changes.warnings, *left_out, *(warning for file in files for warning in file.warnings)]
     for file in files:
         if file.complexity.zone == RED and file.all_new:
             return Plan(answer=_red_zone(file), warnings=tuple(warnings), base=changes.base, mode=changes.mode)
@@ -62,6 +62,25 @@ def discover(changes: Changes) -> Plan:
     warnings += [f"{file.path}: {NOTHING_TESTABLE}." for file in files if not file.methods]
     answer, cuts = _answer(testable, [name for file in files for name in file.classes], everything=changes.mode == FILE)
     return Plan(answer=answer, warnings=(*warnings, *cuts), base=changes.base, mode=changes.mode)
+
+
+def _examined(changes: Changes) -> tuple[list[ExaminedFile], list[str]]:
+    """The sources, and warnings about those that are left out because they cannot be parsed. One alone is refused."""
+    files: list[ExaminedFile] = []
+    left_out: list[str] = []
+    first: Refused | None = None
+    for source in changes.sources:
+        try:
+            files.append(examine(source))
+        except Refused as problem:
+            if len(changes.sources) == 1:
+                raise
+            where = "" if source.path in problem.message else f"{source.path}: "
+            left_out.append(f"{where}{problem.message} The file was left out.")
+            first = first or problem
+    if first is not None and not files:
+        raise first
+    return files, left_out
 
 
 def _described(file: ExaminedFile) -> str:
@@ -77,11 +96,11 @@ def _red_zone(file: ExaminedFile) -> dict[str, Any]:
 
 
 def _no_methods(files: Sequence[ExaminedFile]) -> Refused:
-    where = files[0].path if len(files) == 1 else f"None of the {len(files)} files"
-    details = f"{where} has no public methods" if len(files) == 1 else f"{where} has public methods"
+    none = f"None of the {len(files)} files has public methods"
+    details = f"{files[0].path}: File has no public methods" if len(files) == 1 else none
     return Refused(
         "no_testable_methods",
-        "Cannot determine testable methods",
+        f"Cannot determine testable methods\n{details}",
         "Check if the class is meant to be tested.",
         details=details,
     )

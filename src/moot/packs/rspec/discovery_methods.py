@@ -6,29 +6,20 @@ from moot.core.errors import MootError, Refused
 from moot.core.record import Record
 from moot.packs.rspec.zones import Complexity, complexity
 from moot.packs.ruby.declarations import declarations
-from moot.packs.ruby.syntax import constant_name, literal_text, parse, text, walk
+from moot.packs.ruby.method_uses import uses_of
+from moot.packs.ruby.syntax import SyntaxProblem, parse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from tree_sitter import Node
-
     from moot.packs.rspec.changes import ChangedSource
+    from moot.packs.ruby.method_uses import MethodUses
     from moot.packs.ruby.methods import Declarations, Method
+    from moot.packs.ruby.syntax import RubySource
 
 NEW, MODIFIED, UNCHANGED = "new", "modified", "unchanged"
 MODES = (NEW, MODIFIED, UNCHANGED)
-_INNER = frozenset(("method", "singleton_method", "class", "module", "singleton_class"))
-_BY_NAME = frozenset(("send", "__send__", "public_send", "method"))
-
-
-class MethodUses(Record):
-    """What one definition calls: constants, instance variables, and methods of its own object."""
-
-    constants: tuple[str, ...]
-    variables: tuple[str, ...]
-    own: tuple[str, ...]
 
 
 class PublicMethod(Record):
@@ -58,32 +49,45 @@ class ExaminedFile(Record):
 
 
 def examine(source: ChangedSource) -> ExaminedFile:
+    """Look at a source. Methods with syntax errors are left out; refused if there is no other public one."""
     parsed = parse(source.data)
-    if parsed.problems:
-        first = parsed.problems[0]
-        raise Refused(
-            "source_does_not_parse",
-            f"{source.path} does not parse: {first.message} (line {first.line}, column {first.column}).",
-            f"Correct it; `ruby -c {source.path}` shows the errors of Ruby."
-            if source.path.isascii()
-            else "Correct it.",
-            file=source.path,
-            line=first.line,
-            column=first.column,
-        )
     found = declarations(parsed)
     base = _ids_of_base(source)
     modes = {method.start: _mode(source, method, base) for method in found.methods}
     latest = {method.id: method for method in found.methods if _belongs_to_class(method)}
     known = MethodTable(latest)
-    public = [one for one in latest.values() if one.visibility == "public" and one.name != "initialize"]
+    listed = [one for one in latest.values() if one.visibility == "public" and one.name != "initialize"]
+    public = [one for one in listed if not one.broken]
+    error = _syntax_error(source.path, parsed, found) if parsed.problems else None
+    if error is not None and not public:
+        raise error
+    broken = ", ".join(one.id for one in listed if one.broken)
+    lost = f" {broken} cannot be covered until it is corrected." if broken else ""
     return ExaminedFile(
         path=source.path,
         complexity=complexity(source.data, len(found.methods)),
         classes=tuple(dict.fromkeys(one.name for one in found.classes)),
         methods=tuple(_public(source.path, method, modes[method.start], known) for method in _by_line(public)),
         all_new=bool(modes) and set(modes.values()) == {NEW},
-        warnings=tuple(_doubts(source.path, found, latest)),
+        warnings=(*([f"{error.message}{lost}"] if error is not None else ()), *_doubts(source.path, found, latest)),
+    )
+
+
+def _syntax_error(path: str, parsed: RubySource, found: Declarations) -> Refused:
+    """The error for a source that does not parse. Its place is in a broken method, if there is one."""
+    broken = [one for one in found.methods if one.broken]
+    inside = [at for at in parsed.problems for one in broken if one.first_line <= at.line <= one.last_line]
+    first = inside[0] if inside else parsed.problems[0]
+    if broken and not inside:
+        column = broken[0].start - parsed.data.rfind(b"\n", 0, broken[0].start)
+        first = SyntaxProblem(broken[0].first_line, column, f"syntax error in `{broken[0].name}`")
+    return Refused(
+        "source_does_not_parse",
+        f"{path} does not parse: {first.message} (line {first.line}, column {first.column}).",
+        f"Correct it; `ruby -c {path}` shows the errors of Ruby." if path.isascii() else "Correct it.",
+        file=path,
+        line=first.line,
+        column=first.column,
     )
 
 
@@ -133,7 +137,7 @@ class MethodTable:
 
     def uses(self, method: Method) -> MethodUses:
         if method.start not in self._uses:
-            self._uses[method.start] = uses(method.node)
+            self._uses[method.start] = uses_of(method)
         return self._uses[method.start]
 
     def reached(self, method: Method) -> list[Method]:
@@ -166,51 +170,6 @@ def _public(path: str, method: Method, mode: str, known: MethodTable) -> PublicM
         uses=(known.uses(method), *map(known.uses, absorbed)),
         absorbed=tuple(one.name for one in _by_line(absorbed)),
     )
-
-
-def uses(node: Node) -> MethodUses:
-    """What a definition calls. Definitions inside it are not looked at."""
-    constants: dict[str, None] = {}
-    variables: dict[str, None] = {}
-    own: dict[str, None] = {}
-    locals_ = local_names(node)
-    for one in walk(node, _INNER):
-        if one.type in {"call", "element_reference"}:
-            receiver = one.child_by_field_name("receiver" if one.type == "call" else "object")
-            if receiver is None or receiver.type == "self":
-                own |= dict.fromkeys(_called_names(one))
-            elif receiver.type == "instance_variable":
-                variables[text(receiver)] = None
-            elif (name := constant_name(receiver)) is not None:
-                constants[name] = None
-        elif one.type == "identifier" and text(one) not in locals_:
-            own[text(one)] = None
-    return MethodUses(constants=tuple(constants), variables=tuple(variables), own=tuple(own))
-
-
-def _called_names(call: Node) -> Iterator[str]:
-    """The method that a call without receiver means, also as `send(:name)` and `method(:name)`."""
-    method, arguments = call.child_by_field_name("method"), call.child_by_field_name("arguments")
-    if method is None:
-        return
-    yield text(method)
-    if text(method) in _BY_NAME and arguments is not None and arguments.named_children:
-        name = literal_text(arguments.named_children[0])
-        if name is not None:
-            yield name
-
-
-def local_names(node: Node) -> frozenset[str]:
-    """The names that are parameters or are assigned somewhere inside."""
-    names: set[str] = set()
-    for one in walk(node, _INNER):
-        if one.type.endswith("_parameters"):
-            names.update(text(part) for part in walk(one) if part.type == "identifier")
-        elif one.type in {"assignment", "operator_assignment"}:
-            left = one.child_by_field_name("left")
-            if left is not None:
-                names.update(text(part) for part in walk(left) if part.type == "identifier")
-    return frozenset(names)
 
 
 def classes_used(method: PublicMethod, known: Sequence[str]) -> tuple[str, ...]:

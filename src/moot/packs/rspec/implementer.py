@@ -9,9 +9,12 @@ from moot.core.record import Record
 from moot.packs.rspec.agents import selected_methods
 from moot.packs.rspec.architect import spec_problems
 from moot.packs.rspec.contexts import shown_name
-from moot.packs.rspec.spec_blocks import blocks_of
+from moot.packs.rspec.spec_blocks import blocks_of, planned_blocks
 from moot.packs.rspec.spec_text import PLACEHOLDERS
 from moot.packs.rspec.structure import examples_of
+from moot.packs.ruby.spec_overrides import overrides
+from moot.packs.ruby.spec_words import PENDING
+from moot.packs.ruby.vacuity import vacuous_examples
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,15 +24,19 @@ if TYPE_CHECKING:
     from moot.packs.rspec.spec_blocks import DescribeBlock, SpecBlocks
     from moot.packs.ruby.calls import RubyCall
     from moot.packs.ruby.spec_tree import Group
+    from moot.packs.ruby.vacuity import Vacuity
 
 _CREATES = frozenset(("create", "create!", "create_list", "create_pair"))
 _SELF = ("described_class", "subject")
 
 
 class SpecProblem(Record):
+    """What is wrong. What is not certain is only a warning."""
+
     text: str
     path: str = ""
     line: int = 0
+    certain: bool = True
 
 
 def spec_is_implemented(document: Mapping[str, Any], path: str, data: bytes) -> Iterator[SpecProblem]:
@@ -40,33 +47,40 @@ def spec_is_implemented(document: Mapping[str, Any], path: str, data: bytes) -> 
     found = blocks_of(data, structure["describe"])
     if found.spec.problems:
         return
+    own = planned_blocks(structure, data)
+    doubts = {one.start: one for one in vacuous_examples(data)}
     configs = {shown_name(method): method.get("test_config") or {} for method in selected_methods(document)}
     for method in structure["methods"]:
-        block = found.block(method["name"])
+        block = next(iter(own[method["name"]]), None)
         if block is None:
             continue
         planned, there = len(examples_of(method["contexts"])), len(block.examples)
         if planned != there:
             yield SpecProblem(f"{block.name}: {planned} examples are planned, found {there}", path, block.group.line)
-        yield from _unfinished(found, block, path)
+        yield from _unfinished(found, block, path, doubts)
         isolation = (configs.get(block.name) or {}).get("isolation") or {}
         if isolation.get("db") in ("stubbed", "none"):
             yield from _created(block, document["class_name"], isolation["db"], path)
 
 
-def _unfinished(found: SpecBlocks, block: DescribeBlock, path: str) -> Iterator[SpecProblem]:
+def _unfinished(
+    found: SpecBlocks, block: DescribeBlock, path: str, doubts: Mapping[int, Vacuity]
+) -> Iterator[SpecProblem]:
     source = found.source(block)
     for number, line in enumerate(source.decode("utf-8", "replace").splitlines()):
         for placeholder in PLACEHOLDERS:
             if placeholder in line:
                 yield SpecProblem(f"{block.name}: {placeholder} is left", path, block.group.line + number)
     for example in block.examples:
-        if example.pending:
+        doubt = doubts.get(example.start)
+        maybe = doubt is not None and not doubt.certain and example.pending in PENDING and example.kind not in PENDING
+        if example.pending and not maybe:
             yield SpecProblem(f"{example.text!r} does not run: {example.pending}", path, example.line)
         elif not example.body.strip():
             yield SpecProblem(f"{example.text!r} is empty", path, example.line)
-        elif not example.expectations and not example.shared:
-            yield SpecProblem(f"{example.text!r} has no expectation", path, example.line)
+        elif doubt is not None:
+            says = "tests nothing" if doubt.certain else "may test nothing"
+            yield SpecProblem(f"{example.text!r} {says}: {doubt.reason}", path, example.line, doubt.certain)
 
 
 def _created(block: DescribeBlock, class_name: str, database: str, path: str) -> Iterator[SpecProblem]:
@@ -103,8 +117,9 @@ def group_calls(group: Group) -> Iterator[RubyCall]:
 def nothing_is_lost(before: bytes, after: bytes, class_name: str, path: str) -> Iterator[SpecProblem]:
     """Examples that a stage dropped, emptied or made pending, in any block of the file."""
     old, new = blocks_of(before, class_name), blocks_of(after, class_name)
-    for block in old.blocks:
-        now = new.block(block.name)
+    left_of = {name: [one for one in new.blocks if one.name == name] for name in {one.name for one in old.blocks}}
+    for block in old.blocks:  # of several with one name, the first is compared with the first
+        now = left_of[block.name].pop(0) if left_of[block.name] else None
         if now is None:
             yield SpecProblem(f"the block of {block.name} was removed", path)
             continue
@@ -117,6 +132,16 @@ def nothing_is_lost(before: bytes, after: bytes, class_name: str, path: str) -> 
                 yield SpecProblem(f"{block.name}: {example.text!r} was made pending: {left.pending}", path, left.line)
             elif not left.body.strip():
                 yield SpecProblem(f"{block.name}: {example.text!r} was emptied", path, left.line)
+
+
+def overridden(before: bytes, after: bytes, path: str) -> Iterator[SpecProblem]:
+    """What a stage added to the file that takes effect on the examples from outside, such as a hook that skips them."""
+    known = [one.source for one in overrides(before)]
+    for one in overrides(after):
+        if one.source in known:
+            known.remove(one.source)
+        else:
+            yield SpecProblem(one.reason, path, one.line, one.certain)
 
 
 def claims_hold(

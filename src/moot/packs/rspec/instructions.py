@@ -84,6 +84,7 @@ def _command(call: Call) -> Handler:
 
 
 def _ran(call: Call, command: Handler, prompt: str) -> Ran:
+    from moot.api.verbs.effects.allow import consent_of
     from moot.effects import agent_commands
     from moot.pipelines.commands import granted
 
@@ -96,7 +97,7 @@ def _ran(call: Call, command: Handler, prompt: str) -> Ran:
     own = {"MOOT_STAGE": DISCOVERY}
     given = agent_commands.AgentInput(brief=prompt, env=call.env, own=own, alive=alive)
     try:
-        return agent_commands.run(granted(call, command), given)
+        return agent_commands.run(granted(consent_of(call), command), given)
     except agent_commands.CannotStart as error:
         raise _useless(str(error)) from error
 

@@ -2,17 +2,18 @@
 
 A passed attempt says what it left, and which methods it planned; its snapshot says what was there before. Followed from
 the newest attempt to the oldest, each must have left exactly what the next one found. Where that is not so, somebody
-edited the file in between, and nothing older counts. A block that a person kept is the person's until moot has written
-it again.
+edited the file in between: blocks that are still as moot left them stay moot's, and all others are the person's. One
+that a person kept is the person's until moot has written it again. The decision to keep it holds until the block or the
+source changes.
 """
 
 from __future__ import annotations
 
 from moot.core.json_codec import loads
 from moot.core.run import PASSED, SKIPPED
-from moot.packs.rspec.agents import ARCHITECT, IMPLEMENTER
+from moot.packs.rspec.agents import ANALYZER, ARCHITECT, IMPLEMENTER
 from moot.packs.rspec.architect import KEPT
-from moot.packs.rspec.spec_blocks import blocks_of
+from moot.packs.rspec.spec_blocks import block_digests, blocks_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,10 +37,11 @@ def written(call: Call, runs: Iterable[Run], target: Target) -> bytes | None:
         now = contents.read(target.root, (path,)).files.get(path)
     except StageError:  # not a file that moot wrote; the stage that reads it says what is wrong
         return None
-    own = _own(call, runs, path, contents.digest(now))
+    class_name = str(target.parameters["discovery"]["class_name"])
+    own = _own(call, list(_attempts(runs, path)), path, now, class_name) if now is not None else None
     if now is None or own is None:
         return None
-    blocks = blocks_of(now, target.parameters["discovery"]["class_name"]).blocks
+    blocks = blocks_of(now, class_name).blocks
     names = [block.name for block in blocks]
     for block in reversed(blocks):
         if block.name not in own or names.count(block.name) > 1:  # one of several was appended to a person's
@@ -47,25 +49,86 @@ def written(call: Call, runs: Iterable[Run], target: Target) -> bytes | None:
     return now
 
 
-def _own(call: Call, runs: Iterable[Run], path: str, digest: str) -> set[str] | None:
-    """The names of the blocks that moot wrote into the file with this digest; None if moot did not leave it so."""
+def kept(call: Call, runs: Iterable[Run], target: Target) -> dict[str, str]:
+    """What a person decided to keep: the names of blocks that are still as they were then, each with `keep`.
+
+    If the source has changed since, the person is asked again.
+    """
+    from moot.pipelines import contents
+    from moot.pipelines.contract import StageError
+
+    path, source = target.paths["spec"][0], target.paths["source"][0]
+    name = target.parameters["discovery"]["class_name"]
+    try:
+        files = contents.read(target.root, (path, source)).files
+    except StageError:  # the stage that reads them says what is wrong
+        return {}
+    now, digest = files.get(path), contents.digest(files.get(source))
+    if now is None:
+        return {}
+    found: dict[str, str] = {}
+    decided: set[str] = set()
+    for run, attempt in _attempts(runs, path):
+        if attempt.stage != ARCHITECT or attempt.source:
+            continue
+        names = _kept(attempt)
+        analysed = [one.inputs.get(f"file:{source}") for one in run.tries_of(ANALYZER)]
+        if names - decided and path in attempt.snapshots and analysed[-1:] == [digest]:
+            then = _sources(call.blob(attempt.snapshots[path]), name)
+            same = {title for title, source in _sources(now, name).items() if then.get(title) == source}
+            found |= dict.fromkeys((names - decided) & same, "keep")
+        decided |= names | _planned(call, run, attempt)
+    return found
+
+
+def _sources(data: bytes, class_name: str) -> dict[str, list[bytes]]:
+    """The text of each block, by its name."""
+    blocks = blocks_of(data, class_name)
+    found: dict[str, list[bytes]] = {}
+    for block in blocks.blocks:
+        found.setdefault(block.name, []).append(blocks.source(block))
+    return found
+
+
+def _kept(attempt: StageTry) -> set[str]:
+    return {text.removesuffix(KEPT) for text in attempt.warnings if text.endswith(KEPT)}
+
+
+def _own(call: Call, attempts: list[tuple[Run, StageTry]], path: str, data: bytes, class_name: str) -> set[str] | None:
+    """The names of the blocks that moot wrote into the file with this content; None if moot did not leave it so.
+
+    `attempts`: newest first.
+    """
     from moot.pipelines import contents
 
     own: set[str] | None = None
     decided: set[str] = set()
-    for run, attempt in _attempts(runs, path):
-        if attempt.outputs[f"file:{path}"] != digest:
-            break
+    while attempts:
+        same = [at for at, (_, one) in enumerate(attempts) if one.outputs[f"file:{path}"] == contents.digest(data)]
+        attempts = attempts[same[0] if same else 0 :]  # what was put back since does not count
+        (run, attempt), *attempts = attempts
+        if not same:
+            left = _left(call, attempt, path)
+            if left is None:
+                break
+            before, now = block_digests(left, class_name), block_digests(data, class_name)
+            decided |= {name for name, one in now.items() if before.get(name) != one}
         own = own or set()
         if attempt.stage == ARCHITECT:
             planned = _planned(call, run, attempt)
-            kept = {text.removesuffix(KEPT) for text in attempt.warnings if text.endswith(KEPT)}
-            own |= planned - kept - decided
-            decided |= planned | kept
+            theirs = _kept(attempt)
+            own |= planned - theirs - decided
+            decided |= planned | theirs
         if path not in attempt.snapshots:  # there was no file before
             break
-        digest = contents.digest(call.blob(attempt.snapshots[path]))
+        data = call.blob(attempt.snapshots[path])
     return own
+
+
+def _left(call: Call, attempt: StageTry, path: str) -> bytes | None:
+    """The file as an attempt left it; None if the log does not have it."""
+    found = attempt.left.get(path) or attempt.snapshots.get(path)
+    return call.blob(found) if found and found == attempt.outputs[f"file:{path}"] else None
 
 
 def _attempts(runs: Iterable[Run], path: str) -> Iterator[tuple[Run, StageTry]]:

@@ -32,7 +32,7 @@ def check_allowed(command: Sequence[str], timeout: float, allows: Callable[[Hand
     if one is not None and not allows(one):
         raise Refused(
             "rspec_not_allowed",
-            f"Nobody allowed the command that runs RSpec on this machine: {' '.join(one.run)}",
+            f"Nobody has allowed the command that runs RSpec on this machine: {' '.join(one.run)}",
             f"Inspect and allow it: `{command_line('allow', one.name)}`.",
             command=one.name,
         )

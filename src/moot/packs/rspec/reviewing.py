@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 MISSING_TERMINAL = 5  # the rule about terminal branches
 SETTING = "Install RSpec, or set the command that runs it in moot.toml: [pack.rspec] rspec."
+REPORT = "Moot::CountingReport"  # of counting.rb
 _SHOWN = 2000  # characters of a failure's message
 
 
@@ -26,18 +27,41 @@ class NoResult(Exception):
 
 class Failure(Record):
     description: str
-    location: str
+    location: str  # empty if the file could not be loaded
     message: str
+
+    @property
+    def place(self) -> str:
+        return f"{self.description} ({self.location})" if self.location else self.description
+
+
+class ExampleResult(Record):
+    """What became of one example: `status` is passed, failed or pending.
+
+    `reason`: why it is pending. `expectations`: how many were executed; None if they were not counted.
+    """
+
+    path: str
+    line: int
+    status: str
+    description: str
+    reason: str = ""
+    expectations: int | None = None
 
 
 class RspecResult(Record):
-    """What RSpec reported. `examples`: all of them; `ran`: those that were not pending."""
+    """What RSpec reported. `examples`: all of them; `ran`: those that were not pending.
+
+    `loaded`: the files that it has loaded, each with a digest; None if that is not known.
+    """
 
     passed: bool
     examples: int
     ran: int
     failures: tuple[Failure, ...] = ()
-    descriptions: tuple[str, ...] = ()  # of all examples, in order
+    results: tuple[ExampleResult, ...] = ()  # in order
+    doubts: tuple[str, ...] = ()  # about examples that passed
+    loaded: Mapping[str, str] | None = None
 
 
 def command(configured: Sequence[str], lock: str) -> list[str]:
@@ -47,8 +71,10 @@ def command(configured: Sequence[str], lock: str) -> list[str]:
     return ["bundle", "exec", "rspec"] if "\n    rspec-core (" in lock or "\n    rspec (" in lock else ["rspec"]
 
 
-def arguments(path: str) -> list[str]:
-    return ["--format", "json", "--no-color", path]
+def arguments(path: str, counting: str = "") -> list[str]:
+    """The arguments for a report as JSON. `counting`: the file with the report that counts expectations."""
+    report = ["--require", counting, "--format", REPORT] if counting else ["--format", "json"]
+    return [*report, "--no-color", path]
 
 
 def result_of(output: bytes, code: int) -> RspecResult:
@@ -65,9 +91,35 @@ def result_of(output: bytes, code: int) -> RspecResult:
     if broken:
         said = "\n".join(report.get("messages") or ()) or "an error outside of the examples"
         failures.append(Failure("the spec file cannot be loaded", "", said.strip()[:_SHOWN]))
-    passed = code == 0 and not failed and not broken and ran > 0 and not int(summary.get("failure_count") or 0)
-    descriptions = tuple(str(one.get("full_description", "")) for one in examples)
-    return RspecResult(passed, int(summary["example_count"]), ran, tuple(failures), descriptions)
+    if disabled := summary.get("expectations_can_fail") is False:
+        failures.append(Failure("expectations cannot fail", "", "the specs have changed RSpec so that nothing fails"))
+    passed = (
+        code == 0
+        and not failed
+        and not broken
+        and not disabled
+        and ran > 0
+        and not int(summary.get("failure_count") or 0)
+    )
+    return RspecResult(passed, int(summary["example_count"]), ran, tuple(failures), tuple(map(_result, examples)))
+
+
+def loaded_in(output: bytes) -> list[str] | None:
+    """The files that RSpec has loaded, if its report says so."""
+    found = (_report(output.decode("utf-8", "replace")) or {}).get("loaded")
+    return [str(one) for one in found] if isinstance(found, list) else None
+
+
+def _result(example: Mapping[str, Any]) -> ExampleResult:
+    counted = example.get("expectations")
+    return ExampleResult(
+        path=str(example.get("file_path", "")).removeprefix("./"),
+        line=int(example.get("line_number") or 0),
+        status=str(example.get("status", "")),
+        description=str(example.get("full_description", "")),
+        reason=str(example.get("pending_message") or ""),
+        expectations=counted if isinstance(counted, int) else None,
+    )
 
 
 def _report(output: str) -> Any:
@@ -125,5 +177,5 @@ def review_errors(violations: Sequence[Mapping[str, Any]], result: RspecResult |
     """The entries of a review in the list of errors."""
     found = [f"rule {one['rule']}: {one['description']} ({one['location']})" for one in violations]
     if result is not None and not result.passed:
-        found += [f"failed: {one.description} ({one.location})" for one in result.failures] or ["no example ran"]
+        found += [f"failed: {one.place}" for one in result.failures] or ["no example ran"]
     return tuple(found)

@@ -75,7 +75,9 @@ def read_choice(answer: Mapping[str, Any], said: str) -> MethodChoice:
     toggles = [part for part in parts if part[0] in "+-" and len(part) > 1]
     if toggles and len(toggles) < len(parts):
         raise _unreadable("it mixes toggles (+NAME, -NAME) with patterns")
-    return MethodChoice("pattern", chosen=_toggled(items, toggles) if toggles else _matching_any(items, parts))
+    if toggles:
+        return MethodChoice("pattern", chosen=_toggled(items, toggles))
+    return MethodChoice("pattern", chosen=_described(items, parts))
 
 
 def from_options(
@@ -99,6 +101,16 @@ def _toggled(items: Sequence[Item], toggles: Sequence[str]) -> frozenset[int]:
         found = set(_matching(items, toggle[1:]))
         chosen = chosen | found if toggle[0] == "+" else chosen - found
     return frozenset(chosen)
+
+
+def _described(items: Sequence[Item], words: Sequence[str]) -> frozenset[int]:
+    """The methods that an answer names. Several words may also be meant as an instruction."""
+    try:
+        return _matching_any(items, words)
+    except Refused as error:
+        if len(words) > 1:
+            error.remedy += " To let an agent interpret what you wrote, begin it with `instruction:`."
+        raise
 
 
 def _matching_any(items: Sequence[Item], patterns: Sequence[str]) -> frozenset[int]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from moot.api.answer import Answer, Notice
 from moot.core.errors import Refused, Unknown
 from moot.core.record import Record
-from moot.core.text import command_line
+from moot.core.text import bullets, command_line
+from moot.packs.rspec.cover_ends import left_behind, unsaid
+from moot.packs.rspec.cover_history import answer_of, newest_of
 from moot.packs.rspec.cover_options import CoverOptions
-from moot.packs.rspec.cover_run import Cover, answer_of, newest_of, report_step, unsaid
+from moot.packs.rspec.cover_run import Cover, report_step
 from moot.packs.rspec.pipeline import RspecPipeline
 
 TYPE_CHECKING = False
@@ -41,17 +43,25 @@ def run(call: Call, slug: str, stage: str, *, output: bool = False) -> Answer:
     target = cover.reached(slug)
     pipeline = RspecPipeline(cover.protocol.pack, {target.id: cover.surroundings(target)})
     steps = []
-    for step in run_target(call, pipeline, target, RunOptions(only=stage, output=output, parent=parent.id)):
-        steps.append(step)
-        report_step(call, step)
+    try:
+        for step in run_target(call, pipeline, target, RunOptions(only=stage, output=output, parent=parent.id)):
+            steps.append(step)
+            report_step(call, step)
+    except KeyboardInterrupt:
+        report = getattr(call, "report", None)
+        if report is not None:
+            report(f"Interrupted: {stage} of {slug}. To run it again: `{command_line('rspec stage', slug, stage)}`.")
+        raise
     failed = next((step for step in steps if step.what == "failed"), None)
     if failed is not None:
         raise Refused(
             "stage_failed",
-            "\n  ".join([f"{failed.stage}: {failed.text}", *unsaid(failed.text, failed.problems)[:20]]),
-            failed.suggestion or f"Correct it, then: `{command_line('rspec stage', slug, stage)}`.",
+            "\n".join((f"{failed.stage}: {failed.text}", *bullets(unsaid(failed.text, failed.problems)))),
+            left_behind(call, failed)
+            + (failed.suggestion or f"Correct it, then: `{command_line('rspec stage', slug, stage)}`."),
             run=failed.run,
             stage=failed.stage,
+            problems=list(failed.problems),
         )
     done = next(step for step in reversed(steps) if step.stage == stage)
     found = SingleStage(done.run, slug, stage, done.what, answer_of(call, done.run, stage), done.warnings)

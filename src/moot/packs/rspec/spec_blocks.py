@@ -47,6 +47,17 @@ def blocks_of(data: bytes, class_name: str) -> SpecBlocks:
     return SpecBlocks(spec, group, tuple(blocks))
 
 
+def block_digests(data: bytes, class_name: str) -> dict[str, str]:
+    """A digest of each block of a spec file, by name. Blocks with the same name count as one."""
+    from hashlib import sha256
+
+    found = blocks_of(data, class_name)
+    made: dict[str, bytes] = {}
+    for block in found.blocks:
+        made[block.name] = made.get(block.name, b"") + found.source(block) + b"\n"
+    return {name: sha256(source).hexdigest() for name, source in made.items()}
+
+
 def _groups(groups: Iterable[Group]) -> Iterable[Group]:
     """Groups, outer before inner: the class may be described inside another group."""
     for group in groups:
@@ -62,14 +73,20 @@ def _names(group: Group, class_name: str) -> bool:
 
 def contexts_in(group: Group) -> list[dict[str, Any]]:
     """The contexts of a block as plain data: `name`, and `children` or `examples`, in the order of the file."""
-    return [_plain(one) for one in group.groups]
+    return [_plain(one) for one in _contexts(group)]
+
+
+def _contexts(group: Group) -> list[Group]:
+    """Its groups without shared ones, which run only where they are included."""
+    return [one for one in group.groups if not one.kind.startswith("shared")]
 
 
 def _plain(group: Group) -> dict[str, Any]:
     made: dict[str, Any] = {"name": group.text}
-    if group.groups:
-        made["children"] = [_plain(one) for one in group.groups]
-    if group.examples or not group.groups:
+    inner = _contexts(group)
+    if inner:
+        made["children"] = [_plain(one) for one in inner]
+    if group.examples or not inner:
         made["examples"] = [one.text for one in group.examples]
     return made
 
@@ -105,3 +122,15 @@ def difference(expected: Sequence[Mapping[str, Any]], found: Sequence[Mapping[st
         if deeper := difference(one.get("children", ()), other.get("children", ()), inner):
             return deeper
     return ""
+
+
+def planned_blocks(structure: Mapping[str, Any], data: bytes) -> dict[str, list[DescribeBlock]]:
+    """The blocks of each method of `structure`: the one that shows its contexts, else all that have its name."""
+    found = blocks_of(data, structure["describe"])
+    chosen = {}
+    for method in structure["methods"]:
+        same = [block for block in found.blocks if block.name == method["name"]]
+        tree = without_kinds(method["contexts"])
+        own = [block for block in same if not difference(tree, contexts_in(block.group))]
+        chosen[method["name"]] = own[-1:] or same  # the last one: it may stand behind a person's own block
+    return chosen

@@ -5,8 +5,9 @@ from __future__ import annotations
 from moot.packs.rspec.agents import selected_methods
 from moot.packs.rspec.analysis_contract import completed
 from moot.packs.rspec.reviewing import missing_terminals
-from moot.packs.rspec.spec_blocks import blocks_of, contexts_in, difference, without_kinds
+from moot.packs.rspec.spec_blocks import blocks_of, planned_blocks
 from moot.packs.rspec.structure import examples_of
+from moot.packs.ruby.vacuity import vacuous_examples
 from moot.pipelines.contract import Problem, StageError, StageOutput
 
 TYPE_CHECKING = False
@@ -15,8 +16,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from moot.packs.rspec.answers import AgentAnswer
+    from moot.pipelines.contract import StageInput
 
-_DECIDED_ELSEWHERE = frozenset((7, 8, 21))  # the structure decides the order and the cases; a linter decides the last
+_VERIFIES = 2  # the rule that every example verifies something
+# The structure decides the order and the cases; a linter decides the last; for the first, see `_hollow`.
+_DECIDED_ELSEWHERE = frozenset((_VERIFIES, 7, 8, 21))
 
 
 def pointer(*names: str) -> str:
@@ -24,7 +28,7 @@ def pointer(*names: str) -> str:
 
 
 def analysis_output(document: Mapping[str, Any], data: Mapping[str, Any], warnings: Sequence[str]) -> StageOutput:
-    """The analysis in a document: checked, with modes and counts filled in."""
+    """The analysis in a document: checked, with modes and counts filled in. Methods of earlier selections leave it."""
     found = completed(document, data)
     if found.problems:
         problems = [Problem(text, key=path) for path, text in found.problems]
@@ -33,7 +37,10 @@ def analysis_output(document: Mapping[str, Any], data: Mapping[str, Any], warnin
     for method in found.data["methods"]:
         changes |= {pointer("methods", method["name"], key): value for key, value in method.items()}
     notes = tuple(dict.fromkeys((*warnings, *found.warnings)))
-    return StageOutput(document=changes, warnings=notes, answer=dict(found.data))
+    analysed = {method["name"] for method in found.data["methods"]}
+    known = [method["name"] for method in document.get("methods") or ()]
+    gone = tuple(pointer("methods", name) for name in known if name not in analysed)
+    return StageOutput(document=changes, removed=gone, warnings=notes, answer=dict(found.data))
 
 
 def configured(document: Mapping[str, Any], methods: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -57,7 +64,7 @@ def stated_warnings(answer: AgentAnswer) -> Iterator[str]:
 
 def violations(document: Mapping[str, Any], path: str, data: bytes) -> tuple[list[dict[str, Any]], list[str]]:
     """The rules that a spec file breaks, and what it should do better: `must` rules, and `should` rules."""
-    broken = list(missing_terminals(document, path, data))
+    broken = [*missing_terminals(document, path, data), *_hollow(document, path, data)]
     advice: list[str] = []
     for number, severity, text, line in _remarks(document, path, data):
         if severity == "must":
@@ -65,6 +72,16 @@ def violations(document: Mapping[str, Any], path: str, data: bytes) -> tuple[lis
         elif severity == "should":
             advice.append(f"rule {number}: {text} ({path}:{line})")
     return broken, advice
+
+
+def _hollow(document: Mapping[str, Any], path: str, data: bytes) -> Iterator[dict[str, Any]]:
+    """Planned examples that certainly test nothing. What is uncertain is decided by running them."""
+    nothing = {one.start: one.reason for one in vacuous_examples(data) if one.certain}
+    for blocks in planned_blocks(document["structure"], data).values():
+        for example in (one for block in blocks for one in block.examples):
+            if example.start in nothing:
+                said = f"{example.text!r} tests nothing: {nothing[example.start]}"
+                yield {"rule": _VERIFIES, "description": said, "location": f"{path}:{example.line}"}
 
 
 def _remarks(document: Mapping[str, Any], path: str, data: bytes) -> Iterator[tuple[int, str, str, int]]:
@@ -85,17 +102,26 @@ def _remarks(document: Mapping[str, Any], path: str, data: bytes) -> Iterator[tu
 
 def examples_by_method(document: Mapping[str, Any], data: bytes) -> dict[str, int]:
     """How many examples the spec file has for each method of the structure."""
-    structure = document["structure"]
-    found = blocks_of(data, structure["describe"])
-    counts = {}
-    for method in structure["methods"]:
-        same = [block for block in found.blocks if block.name == method["name"]]
-        tree = without_kinds(method["contexts"])
-        own = [block for block in same if not difference(tree, contexts_in(block.group))]
-        counts[method["name"]] = sum(len(block.examples) for block in own[-1:] or same)  # behind a person's own block
-    return counts
+    found = planned_blocks(document["structure"], data)
+    return {name: sum(len(block.examples) for block in blocks) for name, blocks in found.items()}
 
 
 def planned(structure: Mapping[str, Any], name: str) -> int:
     """How many examples the structure has for a method."""
     return sum(len(examples_of(method["contexts"])) for method in structure["methods"] if method["name"] == name)
+
+
+def document_of(given: StageInput) -> dict[str, Any]:
+    if given.document is None:
+        raise StageError("there is no document")
+    return dict(given.document)
+
+
+def structure_of(given: StageInput) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = (given.document or {}).get("structure") or {"describe": "", "methods": []}
+    return found
+
+
+def answer_in(after: StageInput) -> Mapping[str, Any]:
+    """What the stage itself answered."""
+    return after.output.answer if after.output is not None else {}

@@ -9,18 +9,8 @@ from __future__ import annotations
 from moot.core.errors import Refused
 from moot.core.record import Record
 from moot.packs.ruby.calls import RubyCall, call_of, calls_in
-from moot.packs.ruby.spec_words import (
-    BRANCHES,
-    DEFINITIONS,
-    EXAMPLES,
-    GROUPS,
-    HOOKS,
-    LOOPS,
-    PENDING,
-    SHARED,
-    SHARED_GROUPS,
-    VERDICTS,
-)
+from moot.packs.ruby.spec_nodes import body_of, expectation, is_example, is_part, own_nodes, spec_word
+from moot.packs.ruby.spec_words import BRANCHES, DEFINITIONS, GROUPS, HOOKS, LOOPS, PENDING, SHARED, SHARED_GROUPS
 from moot.packs.ruby.syntax import constant_name, first_line, last_line, literal_text, parse, text
 
 TYPE_CHECKING = False
@@ -32,7 +22,9 @@ if TYPE_CHECKING:
 
     from moot.packs.ruby.syntax import SyntaxProblem
 
-DEEPEST = 60  # groups in each other
+DEEPEST = 60  # levels of groups
+_LEAVES = ("next", "break", "return")
+_FILTERS = (("if", "false"), ("if", "nil"), ("unless", "true"))  # with these, RSpec never runs an example
 
 
 class SpecPart(Record):
@@ -142,11 +134,14 @@ class _Reader:
 
     def children(self, body: Node, depth: int, pending: str) -> list[Group | Example]:
         found: list[Group | Example] = []
-        for node in _own(body):
-            word = _word(node)
+        left = next((one for one in body.named_children if one.type in _LEAVES), None)
+        for node in own_nodes(body):
+            word = spec_word(node)
+            if left is not None and node.start_byte > left.start_byte:
+                pending = pending or f"`{left.type}` comes before it"
             if word in GROUPS or word in SHARED_GROUPS:
                 found.append(self._group(node, word, depth + 1, pending))
-            elif _is_example(node, word):
+            elif is_example(node, word):
                 found.append(self._example(node, word, pending))
         return found
 
@@ -154,12 +149,12 @@ class _Reader:
         if depth > DEEPEST:
             raise Refused(
                 "spec_too_deep",
-                f"The spec file has more than {DEEPEST} groups in each other (line {first_line(node)}).",
+                f"The spec file has groups nested more than {DEEPEST} levels deep (line {first_line(node)}).",
                 "Use fewer levels of contexts.",
             )
         call = call_of(node)
-        body = _body(node)
-        own = [] if body is None else [(one, _word(one)) for one in _own(body)]
+        body = body_of(node)
+        own = [] if body is None else [(one, spec_word(one)) for one in own_nodes(body)]
         hooks = tuple(self._hook(one, name) for one, name in own if name in HOOKS)
         skipped = _skipped(call, word) or pending
         skipped = skipped or next((f"{c.name} in {h.kind}" for h in hooks for c in h.calls if _is_skip(c)), "")
@@ -175,11 +170,11 @@ class _Reader:
             definitions=tuple(_definition(one, name) for one, name in own if name in DEFINITIONS),
             hooks=hooks,
             shared=tuple(call_of(one) for one, name in own if name in SHARED),
-            calls=() if body is None else tuple(one for one in calls_in(body, _is_part) if one.name not in SHARED),
+            calls=() if body is None else tuple(one for one in calls_in(body, is_part) if one.name not in SHARED),
         )
 
     def _hook(self, node: Node, word: str) -> Hook:
-        body = _body(node)
+        body = body_of(node)
         return Hook(
             **_part(node, word),
             calls=() if body is None else tuple(calls_in(body)),
@@ -188,7 +183,7 @@ class _Reader:
 
     def _example(self, node: Node, word: str, pending: str) -> Example:
         call = call_of(node)
-        body = _body(node)
+        body = body_of(node)
         calls = () if body is None else tuple(calls_in(body))
         skipped = pending or _skipped(call, word) or ("" if call.block else "no block")
         skipped = skipped or next((one.name for one in calls if _is_skip(one)), "")
@@ -206,47 +201,8 @@ class _Reader:
         )
 
 
-def _own(body: Node) -> Iterator[Node]:
-    """The nodes below a body, but nothing below a part of the spec."""
-    stack = list(reversed(body.named_children))
-    while stack:
-        node = stack.pop()
-        yield node
-        if not _is_part(node) and node.type not in ("method", "singleton_method"):
-            stack.extend(reversed(node.named_children))
-
-
-def _is_part(node: Node) -> bool:
-    word = _word(node)
-    return bool(word) and (
-        word in GROUPS or word in SHARED_GROUPS or word in DEFINITIONS or word in HOOKS or _is_example(node, word)
-    )
-
-
-def _word(node: Node) -> str:
-    """The method of a call that can be a part of a spec: without a receiver, or with `RSpec` or `config`."""
-    if node.type != "call":
-        return ""
-    receiver, method = node.child_by_field_name("receiver"), node.child_by_field_name("method")
-    if method is None or (receiver is not None and text(receiver) not in ("RSpec", "::RSpec")):
-        return ""
-    return text(method)
-
-
-def _is_example(node: Node, word: str) -> bool:
-    if word not in EXAMPLES:
-        return False
-    # `skip "why"` and `pending "why"` without a block are statements of an example or a hook.
-    return word not in PENDING or node.child_by_field_name("block") is not None
-
-
-def _body(node: Node) -> Node | None:
-    block = node.child_by_field_name("block")
-    return None if block is None else block.child_by_field_name("body")
-
-
 def _part(node: Node, word: str) -> dict[str, Any]:
-    body = _body(node)
+    body = body_of(node)
     end = node.end_byte
     start_of_body, end_of_body = (end, end) if body is None else (body.start_byte, body.end_byte)
     return {
@@ -263,7 +219,7 @@ def _part(node: Node, word: str) -> dict[str, Any]:
 
 def _definition(node: Node, word: str) -> Definition:
     call = call_of(node)
-    body = _body(node)
+    body = body_of(node)
     name = next((one.value for one in call.positional if one.value is not None), "subject" if "subject" in word else "")
     return Definition(**_part(node, word), name=name, calls=() if body is None else tuple(calls_in(body)))
 
@@ -271,7 +227,10 @@ def _definition(node: Node, word: str) -> Definition:
 def _skipped(call: RubyCall, word: str) -> str:
     if word.startswith("x") or word in PENDING:
         return word
-    return next((f":{name}" for name in PENDING if _has_metadata(call, name)), "")
+    never = next(
+        (f"{name}: {one}" for name, one in _FILTERS if name in call.pairs and call.pairs[name].source == one), ""
+    )
+    return never or next((f":{name}" for name in PENDING if _has_metadata(call, name)), "")
 
 
 def _has_metadata(call: RubyCall, name: str) -> bool:
@@ -295,47 +254,18 @@ def _expectations(body: Node) -> Iterator[Expectation]:
 
 
 def _expectation(node: Node) -> Expectation | None:
-    method, receiver = node.child_by_field_name("method"), node.child_by_field_name("receiver")
-    word = "" if method is None else text(method)
-    if word not in VERDICTS:
+    found = expectation(node)
+    if found is None:
         return None
     arguments = node.child_by_field_name("arguments")
     matcher = "" if arguments is None else text(arguments)
-    matcher = matcher[1:-1] if matcher.startswith("(") else matcher
-    target, block = "", False
-    if word.startswith("should"):
-        target = "" if receiver is None else text(receiver)
-    else:
-        opening = _opening(receiver)
-        if opening is None:
-            return None
-        target, block = opening
     return Expectation(
         line=first_line(node),
-        target=target,
-        matcher=matcher,
-        negated=word in ("not_to", "to_not", "should_not"),
-        block=block,
+        target="" if found.target is None else text(found.target),
+        matcher=matcher[1:-1] if matcher.startswith("(") else matcher,
+        negated=found.negated,
+        block=found.block,
     )
-
-
-def _opening(receiver: Node | None) -> tuple[str, bool] | None:
-    """What `expect` is given, and whether as a block; None if this does not begin an expectation."""
-    if receiver is None:
-        return None
-    if receiver.type == "identifier":
-        return ("", False) if text(receiver) in ("is_expected", "are_expected") else None
-    if receiver.type != "call" or receiver.child_by_field_name("receiver") is not None:
-        return None
-    call = call_of(receiver)
-    if call.name in ("is_expected", "are_expected"):
-        return "", False
-    if not call.name.startswith("expect"):
-        return None
-    if call.arguments:
-        return call.arguments[0].source, False
-    inner = _body(receiver)
-    return ("" if inner is None else text(inner)), True
 
 
 def _branches(body: Node) -> Iterator[tuple[str, int]]:

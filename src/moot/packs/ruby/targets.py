@@ -113,7 +113,7 @@ def _missing(source: RubySource, found: Declarations, wanted: WantedMethod) -> U
     if outside is not None:
         return Refused(
             "ruby_method_outside_class",
-            f"{wanted.name} on line {outside.first_line} is defined outside of any class.",
+            f"{wanted.name} on line {outside.first_line} is defined outside any class.",
             "Name a method of a class, or move it into one.",
         )
     names = [one.id for one in found.methods if not one.nested and one.owner]

@@ -46,7 +46,7 @@ COVER = Verb(
     kind="local-exec",
     params=(
         *WHERE,
-        Param("all", "Select all methods, also unchanged ones.", type="flag"),
+        Param("all", "Select all methods, including unchanged ones.", type="flag"),
         Param("only", "Select only methods whose id matches, such as 'Payment#*'.", many=True, limit=500),
         Param("except_", "Leave out methods whose id matches.", many=True, limit=500),
         Param("yes", "Select what is proposed: new and modified methods, all methods of a single file.", type="flag"),
@@ -65,4 +65,5 @@ COVER = Verb(
     ),
     protocol=True,
     founds=True,
+    in_repository=True,
 )

@@ -32,7 +32,7 @@ def wanted(path: str | None, branch: bool, staged: bool, base: str | None) -> Co
     if len(given) != 1:
         raise Usage(
             "one_of_three",
-            "Nothing to look at was named." if not given else "Only one of PATH, --branch and --staged can be given.",
+            "No source was named." if not given else "Only one of PATH, --branch and --staged can be given.",
             "Name a source file, or give --branch or --staged.",
         )
     if staged and base is not None:
@@ -73,4 +73,5 @@ DISCOVER = Verb(
     past=False,
     protocol=True,
     founds=True,
+    in_repository=True,
 )

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 LIMIT = Param("limit", "How many documents of a wave may run at once.", type="int")
 LEVEL = Param("level", "The level of methods that are unclear: unit, integration or request.")
 EXISTING = Param("existing", "What happens to blocks that you changed: overwrite, keep or append.")
-GATE_CHOICE = Param("gate", "What happens after failed tests of a wave: skip or abort.")
+GATE_CHOICE = Param("gate", "What happens after failed tests of a wave: skip or abort.", person=True)
 OUTPUT = Param("output", "Show the output of the agents' commands.", type="flag")
 RUNNING = (LIMIT, LEVEL, EXISTING, GATE_CHOICE, OUTPUT)
 
@@ -26,11 +26,11 @@ def resume(
     gate: str | None,
     output: bool,
 ) -> Answer:
-    from moot.packs.rspec import cover, cover_run
+    from moot.packs.rspec import cover, cover_history, cover_run
     from moot.packs.rspec.cover_options import options_of
 
     options = options_of(limit, level, existing, gate, output=output)
-    last = None if run else cover_run.last_run(call)
+    last = None if run else cover_history.last_run(call)
     if last is not None and last.open and cover.SELECTION in last.stages:  # it waits for the selection
         return cover.proceed(call, last, options)
     return cover_run.resume(call, run or "", options)

@@ -25,8 +25,9 @@ SELECT = Verb(
     params=(
         Param(
             "answer",
-            "yes, all or cancel; patterns such as 'Payment#*'; numbers of the plan; or '+Payment#a' and '-Payment#b' "
-            "to add to the proposal and leave out. Without an answer, one that was given before is used.",
+            "yes, all or cancel; patterns such as 'Payment#*'; numbers of the plan; '+Payment#a' and '-Payment#b' "
+            "to add to the proposal and leave out; or 'instruction: TEXT', which an agent interprets. Without an "
+            "answer, one that was given before is used.",
             positional=True,
             many=True,
             limit=20_000,

@@ -1,0 +1,62 @@
+"""How a run that did not finish is reported: which stage failed or was interrupted, and how to go on."""
+
+from __future__ import annotations
+
+from moot.core.errors import MootError, Refused
+from moot.core.text import bullets, command_line
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from moot.api.call import Call
+    from moot.pipelines.steps import PipelineStep
+
+_OVER = ("passed", "skipped", "failed", "waits")
+
+
+def failed(call: Call, run: str, steps: Sequence[PipelineStep]) -> Refused:
+    """The error of a run that has failed: that of its first stage that did."""
+    step = next((one for one in steps if one.what == "failed"), None)
+    if step is None:
+        last = next((one for one in reversed(steps) if one.what == "ended" and one.text), steps[-1])
+        advice = last.suggestion or "`moot run status` shows more."
+        return Refused("run_failed", f"{last.title}: {last.text}", advice, run=run)
+    details = [*step.problems, *([step.details] if step.details else [])]
+    advice = f"{step.suggestion.rstrip('.')}. " if step.suggestion else ""
+    return Refused(
+        "stage_failed",
+        "\n".join((f"{step.stage} failed for {step.title}: {step.text}", *bullets(unsaid(step.text, details)))),
+        f"{advice}{left_behind(call, step)}To go on from {step.stage}: `moot rspec resume`.",
+        run=step.run,
+        stage=step.stage,
+        problems=list(step.problems),
+    )
+
+
+def left_behind(call: Call, step: PipelineStep) -> str:
+    """Which files a stage that failed has changed, and how to put them back; empty if there are none."""
+    from moot.pipelines.restoring import restore
+
+    try:
+        found = restore(call, step.run, step.stage, None, dry_run=True).result
+    except MootError:  # it had nothing to write, or cannot be asked now
+        return ""
+    files = ", ".join((*found.restored, *found.removed))
+    back = command_line("run restore", step.run)
+    return f"What it has changed is still in {files}; `{back}` puts that back as it was before. " if files else ""
+
+
+def interruption(run: str, steps: Sequence[PipelineStep], newest: str) -> str:
+    """What was interrupted, and how to go on. `newest`: the run that is gone on with unless another one is named."""
+    if not run:
+        return "Interrupted before the run began."
+    over = {(one.run, one.stage) for one in steps if one.what in _OVER}
+    working = [one for one in steps if one.what == "started" and (one.run, one.stage) not in over]
+    what = ", ".join(f"{one.stage} of {one.title}" for one in working) or f"{run}, while no stage was at work"
+    return f"Interrupted: {what}. To go on: `{command_line('rspec resume', *([] if run == newest else [run]))}`."
+
+
+def unsaid(text: str, details: Sequence[str]) -> list[str]:
+    """The details that a text does not already contain."""
+    return [one for one in details if one not in text]

@@ -1,0 +1,172 @@
+"""Each input of the stages is changed alone: exactly the stages that depend on it run again, and no other."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from moot import Workspace
+from moot.packs.rspec.agents import (
+    ANALYZER,
+    ARCHITECT,
+    DISCOVERY,
+    FACTORY,
+    IMPLEMENTER,
+    ISOLATION,
+    REVIEWER,
+)
+from moot.packs.rspec.cover_report import CoverReport
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.specs.rspec.shop import Shop
+
+SOURCE, SPEC, FACTORIES = "app/models/book.rb", "spec/models/book_spec.rb", "spec/factories/books.rb"
+DOCUMENT = "tmp/rspec_metadata/app_models_book.yml"
+NONE: list[str] = []
+
+
+def ran(shop: Shop) -> list[str]:
+    """The stages that the last run did not reuse."""
+    with Workspace(str(shop.root)) as workspace:
+        tree: Any = workspace.run_status()
+    return [one.stage for wave in tree.waves for target in wave for one in target.stages if one.state != "reused"]
+
+
+def allow(shop: Shop) -> None:
+    with Workspace(str(shop.root)) as workspace:
+        workspace.allow(all=True, yes=True)
+
+
+def swap(path: str, old: str, new: str) -> Callable[[Shop], None]:
+    def change(shop: Shop) -> None:
+        assert old in shop.file(path), (old, shop.file(path))
+        shop.write(path, shop.file(path).replace(old, new, 1))
+        if path == "moot.toml":
+            allow(shop)
+
+    return change
+
+
+def append(path: str, text: str) -> Callable[[Shop], None]:
+    return lambda shop: shop.write(path, (shop.file(path) if (shop.root / path).exists() else "") + text)
+
+
+def settings(text: str) -> Callable[[Shop], None]:
+    def change(shop: Shop) -> None:
+        append("moot.toml", f"{text}\n")(shop)
+        allow(shop)
+
+    return change
+
+
+def touch(shop: Shop) -> None:
+    now = (shop.root / SOURCE).stat()
+    os.utime(shop.root / SOURCE, ns=(now.st_atime_ns, now.st_mtime_ns + 5_000_000_000))
+
+
+def nothing(_shop: Shop) -> None:
+    pass
+
+
+def move_base(shop: Shop) -> None:
+    """The base is another commit with the same files; nothing is checked out."""
+    for branch in ("main", "feature"):
+        made = subprocess.run(
+            ["git", "commit-tree", f"{branch}^{{tree}}", "-p", "main", "-m", "again"],
+            cwd=shop.root,
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        shop.git("update-ref", f"refs/heads/{branch}", made.stdout.strip())
+
+
+def agent(stage: str, word: str) -> Callable[[Shop], None]:
+    """The same agent, called with one more word."""
+
+    def change(shop: Shop) -> None:
+        lines = shop.file("moot.toml").splitlines()
+        at = next(number for number, line in enumerate(lines) if line.startswith(f"{stage} = "))
+        lines[at] = lines[at].replace("'honest'", f"'honest', {word!r}", 1)
+        shop.write("moot.toml", "\n".join(lines) + "\n")
+        allow(shop)
+
+    return change
+
+
+ALL = [DISCOVERY, ANALYZER, ISOLATION, ARCHITECT, FACTORY, IMPLEMENTER, REVIEWER]
+# What is changed, how, and the stages that run again. Each line begins where the one above has ended.
+CHANGES: list[tuple[str, Callable[[Shop], None], list[str]]] = [
+    ("nothing", nothing, NONE),
+    ("a level for unclear methods, and there is none", nothing, NONE),
+    ("a choice for blocks of a person, and there is none", nothing, NONE),
+    ("the time of the source", touch, [ANALYZER, ISOLATION]),
+    ("a comment in the source", append(SOURCE, "# sold here\n"), [ANALYZER, ISOLATION, IMPLEMENTER, REVIEWER]),
+    ("the type of the project", settings('[pack.rspec]\nproject_type = "library"'), ALL[2:]),
+    ("the command of factory-agent", agent("factory-agent", "a"), [FACTORY]),
+    ("the command of test-implementer", agent("test-implementer", "b"), [IMPLEMENTER]),
+    ("the command that runs RSpec", settings('rspec = ["rspec", "--order", "defined"]'), [REVIEWER]),
+    ("the time limit of RSpec", settings("rspec_timeout = 299"), NONE),
+    ("a helper", append("spec/spec_helper.rb", "# help\n"), [REVIEWER]),
+    ("the options of RSpec", append(".rspec", "--no-profile\n"), [REVIEWER]),
+    ("a spec of another class", append("spec/models/other_spec.rb", "# other\n"), NONE),
+    ("a file that RSpec does not load", append("README.md", "books\n"), NONE),
+    ("the commit that changes are compared with", move_base, [DISCOVERY, ANALYZER]),
+    ("the kind of a class that it names", append("app/models/copies.rb", "class Copies\nend\n"), [ANALYZER]),
+    ("a factory of its own", append(FACTORIES, "# mine\n"), [IMPLEMENTER, REVIEWER]),
+    ("a comment in the spec", append(SPEC, "# mine\n"), ALL[6:]),
+    ("a behaviour in the document", swap(DOCUMENT, "raises argument error", "raises an error"), ALL[3:]),
+    ("nothing after all of that", nothing, NONE),
+]
+OPTIONS = {CHANGES[1][0]: {"level": "integration"}, CHANGES[2][0]: {"existing": "overwrite"}}
+
+
+@pytest.mark.proves("S2-HARD-04", "S2-MECH-04", "S2-CACHE-01")
+def test_a_stage_runs_again_exactly_if_something_changed_that_it_depends_on(shop: Shop) -> None:
+    shop.stock("models/book")
+    shop.open()
+    assert isinstance(shop.cover(), CoverReport)
+    assert ran(shop) == ALL
+    found = {}
+    for name, change, _ in CHANGES:
+        change(shop)
+        assert isinstance(shop.cover(**OPTIONS.get(name, {})), CoverReport), name
+        found[name] = ran(shop)
+    assert found == {name: stages for name, _, stages in CHANGES}
+
+
+HOLDER = """\
+class Item%d
+  def initialize(book)
+    @book = book
+  end
+
+  def flip(side)
+    return :edge if side.nil?
+
+    :landed
+  end
+end
+"""
+
+
+@pytest.mark.proves("S2-HARD-16", "S2-MECH-02")
+def test_a_class_that_needs_no_record_does_not_wait_for_the_factories_of_another(shop: Shop) -> None:
+    shop.stock("models/book")
+    for number in range(2):
+        shop.write(f"app/services/item{number}.rb", HOLDER % number)
+    shop.open()
+    assert isinstance(shop.cover(limit=3), CoverReport)
+    with Workspace(str(shop.root)) as workspace:
+        asked = [event.data["wants"] for event in workspace.log(limit=5000) if event.type == "permit:asked"]
+    claims = [sorted(one.rpartition("/shop/")[2] for one in wants if one.startswith("file:")) for wants in asked]
+    assert claims == [
+        ["spec/factories/books.rb", "spec/models/book_spec.rb"],
+        ["spec/services/item0_spec.rb"],
+        ["spec/services/item1_spec.rb"],
+    ]

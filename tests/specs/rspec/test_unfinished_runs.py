@@ -1,0 +1,128 @@
+"""What a run that did not finish says: what was interrupted or failed, which files it left, and how to go on."""
+
+from __future__ import annotations
+
+import signal
+from typing import TYPE_CHECKING
+
+import pytest
+
+from moot.core.errors import Refused
+from moot.packs.rspec.cover_ends import interruption
+from moot.packs.rspec.cover_report import CoverReport
+from moot.packs.rspec.reviewing import Failure, RspecResult, review_errors
+from moot.packs.rspec.wave_gate import failed_tests
+from moot.pipelines.steps import PipelineStep
+from tests.specs.rspec.test_runs import CUSTOMER
+from tests.specs.rspec.test_two_runs import BusyShop, busy, said
+
+if TYPE_CHECKING:
+    from tests.specs.rspec.shop import Shop
+
+__all__ = ["busy"]  # the fixture
+SPEC = "spec/models/customer_spec.rb"
+
+
+@pytest.mark.proves("S2-REC-01")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_says_what_was_interrupted_and_how_to_go_on(busy: BusyShop, number: signal.Signals) -> None:
+    busy.shop.stock("models/customer")
+    busy.open()
+    busy.held_up("test-implementer customer")
+    process = busy.begin("cover", "app/models/customer.rb", "--yes")
+    busy.begins("test-implementer customer")
+    process.send_signal(number)
+    text = said(process)
+    busy.begun.remove(process)
+    assert process.returncode == 130, text
+    line = "Interrupted: test-implementer of Customer (app/models/customer.rb). To go on: `moot rspec resume`."
+    assert line in text.splitlines()
+    busy.release("test-implementer customer")
+    assert "tests passed" in busy.shop.moot("rspec", "resume", code=2)
+
+
+def interrupted(busy: BusyShop, *words: str) -> str:
+    """What a command says that is interrupted while test-implementer works."""
+    began = busy.stamps().count("begin test-implementer customer")
+    busy.held_up("test-implementer customer")
+    process = busy.begin(*words)
+    busy.until(lambda: busy.stamps().count("begin test-implementer customer") > began)
+    process.send_signal(signal.SIGINT)
+    text = said(process)
+    busy.begun.remove(process)
+    assert process.returncode == 130, text
+    return text
+
+
+def test_an_interrupted_single_stage_says_how_to_run_it_again(busy: BusyShop) -> None:
+    busy.shop.stock("models/customer")
+    busy.open()
+    interrupted(busy, "cover", "app/models/customer.rb", "--yes")
+    text = interrupted(busy, "stage", CUSTOMER, "test-implementer")
+    again = f"To run it again: `moot rspec stage {CUSTOMER} test-implementer`."
+    assert f"Interrupted: test-implementer of {CUSTOMER}. {again}" in text.splitlines()
+
+
+def test_an_interruption_names_the_stages_that_were_at_work() -> None:
+    steps = [
+        PipelineStep("started", "run-1", title="Book", stage="test-architect"),
+        PipelineStep("passed", "run-1", title="Book", stage="test-architect"),
+        PipelineStep("started", "run-1", title="Book", stage="factory-agent"),
+        PipelineStep("started", "run-2", title="Shelf", stage="code-analyzer"),
+    ]
+    said = interruption("run-0", steps, "run-9")
+    assert said == ("Interrupted: factory-agent of Book, code-analyzer of Shelf. To go on: `moot rspec resume run-0`.")
+    assert interruption("run-0", steps[:2], "run-0") == (
+        "Interrupted: run-0, while no stage was at work. To go on: `moot rspec resume`."
+    )
+    assert interruption("", [], "") == "Interrupted before the run began."
+
+
+@pytest.mark.proves("S2-REC-01", "S2-ERR-01")
+def test_a_failed_stage_that_left_a_damaged_spec_says_how_to_put_it_back(shop: Shop) -> None:
+    shop.stock("models/customer")
+    shop.write("Gemfile", "")
+    shop.open("drops")
+    with pytest.raises(Refused) as refused:
+        shop.cover()
+    back = f"moot run restore {refused.value.details['run']}"
+    assert f"still in {SPEC}; `{back}` puts that back" in refused.value.remedy
+    assert refused.value.remedy.endswith("To go on from test-implementer: `moot rspec resume`.")
+    shop.behave("honest")
+    shop.moot(*back.split()[1:])
+    report = shop.rspec("resume")
+    assert isinstance(report, CoverReport), report
+
+
+def test_a_failed_stage_that_changed_nothing_names_no_files(shop: Shop) -> None:
+    shop.stock("models/customer")
+    shop.write("Gemfile", "")
+    shop.open("silent")
+    with pytest.raises(Refused) as refused:
+        shop.cover()
+    assert "restore" not in refused.value.remedy
+    with pytest.raises(Refused) as refused:
+        shop.rspec("stage", slug=CUSTOMER, name="test-implementer")
+    assert "restore" not in refused.value.remedy
+
+
+@pytest.mark.proves("S2-ERR-01", "S2-ERR-02")
+def test_a_file_without_public_methods_is_named_with_the_details(shop: Shop) -> None:
+    shop.write("app/empty.rb", "class Empty\nend\n")
+    shop.open()
+    shown = shop.moot("rspec", "cover", "app/empty.rb", "--yes", code=1).splitlines()
+    assert shown == [
+        "Error: Cannot determine testable methods",
+        "  app/empty.rb: File has no public methods",
+        "Check if the class is meant to be tested.",
+    ]
+
+
+def test_a_spec_that_cannot_be_loaded_is_named_once_and_without_empty_brackets() -> None:
+    broken = Failure("the spec file cannot be loaded", "", "An error occurred in a hook.\nLoadError")
+    assert review_errors((), RspecResult(passed=False, examples=0, ran=0, failures=(broken,))) == (
+        "failed: the spec file cannot be loaded",
+    )
+    found = failed_tests([(SPEC, {"tests_passed": False, "failures": [dict(broken.__dict__)]})])
+    assert found is not None
+    assert found.lines == (f"the spec file cannot be loaded ({SPEC}): An error occurred in a hook",)
