@@ -93,6 +93,16 @@ class Request:
         name = self.stage.replace("-", "_")
         self.edit(f"{name}_completed: false", f"{name}_completed: true")
 
+    def other_form(self) -> None:
+        """Claim completion in the other form that the protocol uses."""
+        self.document.write_text(f"{self.document.read_text()}architect:\n  completed: true\n")
+
+    other_form_alone = other_form
+
+    def hasty(self) -> None:
+        """Set the marker of a later stage."""
+        self.edit("polisher_completed: false", "polisher_completed: true")
+
     def delete(self) -> None:
         """Remove a context with its example."""
         text = self.spec.read_text()
@@ -100,6 +110,10 @@ class Request:
 
     def empty(self) -> None:
         self.spec.write_text(self.spec.read_text().replace("expect(result).to eq(:large)", "result"))
+
+    def weaken(self) -> None:
+        """Change a test that a person wrote."""
+        self.spec.write_text(self.spec.read_text().replace("refund).to eq(1)", "refund).to be_truthy"))
 
     def foreign_key(self) -> None:
         self.edit("test_level: unit", "test_level: request")
@@ -117,6 +131,11 @@ class Request:
     def hang(self) -> None:
         time.sleep(600)
 
+    def on_demand(self) -> None:
+        """Crash, if somebody wants that."""
+        if Path("tmp/crash").exists():
+            self.crash()
+
     def crash(self) -> None:
         sys.stdout.write(SUCCESS)
         sys.exit(3)
@@ -130,6 +149,7 @@ ERROR = "```yaml\nstatus: error\nerror: Cannot determine method signature\n```\n
 TRAIT = "Factory trait :premium not found, using attributes"
 ANSWERS = {
     "quoted": f"The sample was:\n\n{SUCCESS}\nBut:\n\n{ERROR}",
+    "odd_error": '```yaml\nstatus: error\nerror: "a \\"quoted\\" word: - yes # no {x}\\nsecond line"\n```\n',
     "no_answer": "All done!\n",
     "bad_answer": "```yaml\nstatus: maybe\n```\n",
     "warns": f"```yaml\nstatus: success\nwarnings:\n  - {TRAIT}\n```\n",
@@ -142,7 +162,7 @@ def main() -> None:
     request = Request(prompt)
     if mode.startswith("keep="):  # the prompt, for the test
         Path(mode.partition("=")[2]).write_text(prompt)
-    if mode not in ("marker", "nothing"):
+    if mode not in ("marker", "nothing", "other_form_alone"):
         request.work(mode)
     lie = getattr(request, mode, None)
     if lie is not None:

@@ -40,6 +40,15 @@ def test_a_method_that_is_both_or_defined_by_a_call_says_so(shop: Shop) -> None:
     assert shop.rspec("analyzer", "app/a.rb", "x").code == 1
 
 
+@pytest.mark.proves("S1-AN-03")
+def test_a_class_that_must_be_named_is_asked_for_by_its_option(shop: Shop) -> None:
+    shop.write("app/a.rb", "class A\n  def go; end\nend\nclass B\n  def go; end\nend\n")
+    for _ in range(2):  # without a document, and with that of another target
+        said = shop.rspec("analyzer", "app/a.rb", "go")
+        assert said.err.endswith("Error: go is defined in several classes: A, B.\nRepeat it with --class.\n")
+        assert shop.rspec("analyzer", "app/a.rb", "go", "--class", "B").code == 2
+
+
 def test_a_link_out_of_the_repository_and_other_files_are_refused(shop: Shop, folder: Path) -> None:
     (folder / "secret.rb").write_text(PAYMENT)
     (shop.root / "app/secret.rb").symlink_to(folder / "secret.rb")

@@ -6,9 +6,11 @@ import json
 import os
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from moot.packs.rspec_v1 import analyzing, built_in
 from tests.specs.rspec_v1.shop import METADATA, SOURCE, SPEC, Shop
 
 TORN = "invalid yaml [[["
@@ -144,3 +146,78 @@ def test_again_uses_no_cached_analysis_and_does_not_say_so(shop: Shop) -> None:
     said = shop.run("--again")
     assert "Using cached" not in said.err
     assert f"{RUNS}no earlier result is used\nanalyzer passed" in said.err
+
+
+@pytest.mark.proves("S1-VAL-01", "S1-ISS-04", "S1-TEST-03")
+def test_a_document_that_is_deleted_and_made_again_in_the_same_second_is_whole(
+    staffed: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(analyzing, "_utc", lambda _now: "2026-01-01T00:00:00Z")  # all analyses in the same second
+    staffed.rspec("analyzer", SOURCE, "process")
+    whole = staffed.document()
+    assert whole["validation"] == {"completed": True, "errors": [], "warnings": []}
+    (staffed.root / METADATA).unlink()
+    said = staffed.rspec("analyzer", SOURCE, "process")
+    assert "metadata not found" in said.err
+    assert staffed.document() == whole
+    assert staffed.rspec("cache", SOURCE).out == "VALID\n"
+
+
+@pytest.mark.proves("S1-VAL-01")
+@pytest.mark.parametrize("line", ["  errors: []\n", "  warnings: []\n"])
+def test_a_result_of_validation_that_somebody_removes_is_made_again(staffed: Shop, line: str) -> None:
+    staffed.rspec("analyzer", SOURCE, "process")
+    whole = staffed.document()["validation"]
+    staffed.write(METADATA, staffed.read(METADATA).replace(line, "", 1))
+    assert len(staffed.document()["validation"]) == 2
+    assert staffed.rspec("skeleton", SOURCE).code in (0, 2)
+    assert staffed.document()["validation"] == whole
+
+
+@pytest.mark.proves("S1-HARD-07")
+@pytest.mark.parametrize("before", ["", "RSpec.describe Payment do\nend\n"])
+def test_a_spec_that_somebody_writes_while_the_skeleton_is_made_is_not_overwritten(
+    staffed: Shop, monkeypatch: pytest.MonkeyPatch, before: str
+) -> None:
+    staffed.rspec("analyzer", SOURCE, "process")
+    if before:
+        staffed.write(SPEC, before)
+    make, mine = built_in.generate_skeleton, f"{before}# mine\n"
+
+    def disturbed(*given: Any) -> Any:
+        found = make(*given)
+        staffed.write(SPEC, mine)
+        return found
+
+    with monkeypatch.context() as patch:
+        patch.setattr(built_in, "generate_skeleton", disturbed)
+        said = staffed.rspec("skeleton", SOURCE)
+    assert (said.code, said.out) == (1, "")
+    assert f"Error: {SPEC} changed while the stage ran; nothing was overwritten\nRun it again.\n" in said.err
+    assert staffed.read(SPEC) == mine
+    assert staffed.document()["automation"]["skeleton_generated"] is False
+    said = staffed.rspec("skeleton", SOURCE)
+    assert said.code in (0, 2), said.err
+    assert "# mine" in staffed.read(SPEC)
+
+
+@pytest.mark.proves("S1-PRE-03", "S1-VAL-04")
+def test_a_document_of_the_second_version_is_named_as_such_and_the_own_one_stays_in_the_log(staffed: Shop) -> None:
+    staffed.rspec("analyzer", SOURCE, "process")
+    own = staffed.document()
+    other = f"source_file: {SOURCE}\nclass_name: Payment\nmethods:\n- name: process\n"
+    staffed.write(METADATA, other)
+    said = staffed.rspec("validate", METADATA)
+    assert (said.code, said.out) == (1, "")
+    assert "- document: it is one of the pipeline rspec (version 2), which version 1 cannot use" in said.err
+    said = staffed.rspec("skeleton", SOURCE)
+    assert said.err.startswith(
+        "Error: Invalid metadata format\nRe-run rspec-analyzer.\n  - document: it is one of the "
+    )
+    assert not (staffed.root / SPEC).exists()
+    assert staffed.rspec("analyzer", SOURCE, "process").code in (0, 2)
+    again = staffed.document()
+    assert {name: again[name] for name in ("target", "characteristics", "validation")} == {
+        name: own[name] for name in ("target", "characteristics", "validation")
+    }
+    assert again["class_name"] == "Payment", "keys that nobody knows here are kept"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.specs.rspec_v1.shop import METADATA, PAYMENT, SOURCE, SPEC, Shop
@@ -108,3 +110,18 @@ def test_without_a_command_the_run_stops_before_the_stage_and_keeps_the_rest(sho
     assert "Error: The stage rspec-architect needs a command: moot.toml does not set run.rspec-v1.architect" in said.err
     assert (shop.root / SPEC).exists()
     assert shop.document()["automation"]["skeleton_generated"] is True
+
+
+def test_each_problem_of_a_failed_stage_is_on_a_line_of_its_own(shop: Shop) -> None:
+    shop.agents(architect="nothing")
+    said = shop.run("--json")
+    assert said.code == 1
+    error = json.loads(said.out)
+    problems = error["details"]["problems"]
+    assert error["error"] == "stage_failed"
+    assert len(problems) > 1
+    lines = said.err.splitlines()
+    at = lines.index(f"Error: architect left {len(problems)} problems")
+    assert lines[at + 2 :] == [f"  - {one}" for one in problems]
+    shown = shop("run", "status").out.splitlines()
+    assert [line.strip() for line in shown if "{" in line] == [f"- {one}" for one in problems if "{" in one]

@@ -179,6 +179,17 @@ def test_a_touched_source_is_analysed_again_also_within_the_same_second(staffed:
     assert "Running analysis (cache invalid or missing): source file modified" in analyse()
 
 
+@pytest.mark.proves("S1-HARD-04", "S1-POL-04")
+def test_the_tests_run_again_if_any_file_changed_that_they_may_load(staffed: Shop) -> None:
+    staffed.run()
+    assert "Prerequisites met" not in staffed.run().err
+    staffed.write("spec/other_spec.rb", "RSpec.describe(String) { it('is not run') { fail } }\n")
+    assert "Prerequisites met" not in staffed.run().err
+    staffed.write("lib/rates.rb", "RATE = 2\n")
+    started = [line for line in staffed.run().err.splitlines() if line.startswith("Prerequisites met")]
+    assert started[0] == "Prerequisites met, starting rspec-polisher"
+
+
 @pytest.mark.proves("S1-HARD-05")
 def test_changed_factories_refresh_only_what_is_known_of_them(staffed: Shop) -> None:
     staffed.rspec("analyzer", SOURCE, "process")

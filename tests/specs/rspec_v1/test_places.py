@@ -146,3 +146,14 @@ def test_a_tmp_that_is_a_link_is_not_used(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (root / "tmp").symlink_to(tmp_path / "elsewhere")
     assert not places.project_of("a.rb", str(root)).temporary
+
+
+@pytest.mark.proves("S1-META-03", "S1-HARD-06")
+def test_a_name_that_no_file_could_have_is_cut_and_gets_a_digest() -> None:
+    deep = "/".join(["d" * 60] * 5)
+    one, other = (places.stem_of(f"app/{first}/{deep}/payment.rb") for first in ("a", "b"))
+    assert one != other
+    for name in (places.document_name(one), places.report_name(one), places.document_name(other)):
+        assert len(name) < 230
+        assert "_payment_" in name
+    assert len(places.document_name(places.stem_of(f"app/{'ü' * 300}.rb")).encode()) < 230

@@ -9,6 +9,7 @@ import pytest
 
 from moot.packs.rspec_v1 import polishing
 from moot.packs.rspec_v1.polishing import Block, LinterFinding
+from moot.packs.ruby.spec_tree import parse_spec
 
 BLOCK = Block(first=4, last=20)
 
@@ -109,6 +110,48 @@ def test_tests_that_did_not_run_and_pass_are_a_problem(result: bytes | None, cod
 def test_an_example_that_is_pending_for_another_reason_is_named() -> None:
     found = polishing.test_result(rspec([example("passed"), example("pending", pending_message="later")]), 0, b"")
     assert (found.problems, found.pending) == ((), ("spec/a_spec.rb:9: Payment pays is pending",))
+
+
+SPEC = b"""RSpec.describe Payment do
+  describe "#pay" do
+    it "pays" do
+      expect(paid).to be(true)
+    end
+
+    it("waits") { expect(paid).to be(false) }
+
+    it "is open" do
+      skip "later"
+      expect(paid).to be(false)
+    end
+  end
+end
+"""
+RAN = ((3, "passed", ""), (7, "passed", ""), (9, "pending", "later"))
+
+
+@pytest.mark.proves("S1-HARD-13", "S1-POL-04")
+@pytest.mark.parametrize(
+    ("ran", "said"),
+    [
+        (RAN, []),
+        ((*RAN, (7, "passed", "")), []),
+        (RAN[1:], [(3, "RSpec did not run 'pays'")]),
+        (RAN[:2], [(9, "RSpec did not run 'is open': skip")]),
+        (
+            ((3, "pending", "around hook did not execute the example"), *RAN[1:]),
+            [(3, "RSpec did not run 'pays': around hook did not execute the example")],
+        ),
+    ],
+    ids=["all", "one twice", "not the first", "not the last", "a pending one"],
+)
+def test_every_example_of_the_block_must_have_run(ran: Any, said: Any) -> None:
+    examples = [example(how, line_number=line, pending_message=why) for line, how, why in ran]
+    found = polishing.test_result(rspec(examples), 0, b"")
+    assert found.problems == ()
+    assert [*polishing.unrun(parse_spec(SPEC).examples(), found, "spec/a_spec.rb")] == said
+    others = found.replace(results=tuple(one.replace(path="./spec/b_spec.rb") for one in found.results))
+    assert len([*polishing.unrun(parse_spec(SPEC).examples(), others, "spec/a_spec.rb")]) == 3
 
 
 @pytest.mark.proves("S1-POL-02")

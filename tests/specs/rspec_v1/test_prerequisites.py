@@ -59,8 +59,8 @@ def test_an_invalid_document_stops_every_stage_and_lists_its_errors(begun: Shop)
         assert untouched(begun, stage, METADATA).splitlines() == [
             "Error: Invalid metadata format",
             "Re-run rspec-analyzer.",
-            'target.method_type: expected instance or class, got "module"',
-            "characteristics[1].level: expected 2, one more than that of user_authenticated, got 7",
+            '  - target.method_type: expected instance or class, got "module"',
+            "  - characteristics[1].level: expected 2, one more than that of user_authenticated, got 7",
         ]
 
 
@@ -104,16 +104,77 @@ def test_only_the_boolean_true_at_the_exact_key_is_a_marker(begun: Shop, line: s
     assert load((begun.root / METADATA).read_bytes())["automation"].get("architect_completed") is not True
 
 
-@pytest.mark.proves("S1-HARD-01", "S1-HARD-02")
-def test_a_marker_that_a_person_sets_in_the_file_counts_for_nothing(begun: Shop) -> None:
-    begun.write(METADATA, begun.read(METADATA).replace("architect_completed: false", "architect_completed: true"))
-    said = begun.rspec("implementer", SPEC)
-    assert said.code == 1
-    assert "rspec-architect has not completed successfully" in said.err
-    assert begun.document()["automation"]["architect_completed"] is False
+OUT_OF_ORDER = [
+    # the marker that somebody sets, and what is said
+    ("implementer_completed", "rspec-architect has not completed"),
+    ("factory_optimizer_completed", "rspec-architect has not completed"),
+    ("polisher_completed", "rspec-architect has not completed"),
+    ("architect_completed", "only a run that has checked rspec-architect sets it"),
+]
+
+
+@pytest.mark.proves("S1-HARD-01", "S1-HARD-02", "S1-MARK-02")
+@pytest.mark.parametrize(("marker", "why"), OUT_OF_ORDER)
+def test_a_marker_that_a_person_sets_is_turned_back_and_reported_with_what_is_missing(
+    begun: Shop, marker: str, why: str
+) -> None:
+    before = begun.document()
+    begun.write(METADATA, begun.read(METADATA).replace(f"{marker}: false", f"{marker}: true"))
+    assert begun.document() != before
+    said = begun.rspec("status", SOURCE)
+    assert f"Warning: {begun.root}/{METADATA}: /automation/{marker}: true is not accepted: {why}." in said.err
+    assert begun.document() == before, "rendered back from the log"
+    [refused] = begun.events("document:refused")
+    assert refused["data"]["set"] == {f"/automation/{marker}": True}, "what was refused is on record"
+    assert begun.states()[marker.removesuffix("_completed")] == "pending"
+
+
+@pytest.mark.proves("S1-MARK-02", "S1-HARD-01", "S1-HARD-02", "S1-INSP-02")
+@pytest.mark.parametrize(
+    ("stage", "why"),
+    [
+        ("architect", "only a run that has checked rspec-architect sets it"),
+        ("polisher", "rspec-architect has not completed"),
+    ],
+)
+def test_the_other_form_of_a_marker_is_a_claim_too(begun: Shop, stage: str, why: str) -> None:
+    before = begun.document()
+    begun.write(METADATA, begun.read(METADATA) + f"{stage}:\n  completed: true\n")
+    said = begun.rspec("status", SOURCE)
+    assert f"/{stage}/completed: true is not accepted: {why}." in said.err
+    assert begun.document() == before
+
+
+@pytest.mark.proves("S1-MARK-02", "S1-HARD-01", "S1-INSP-02")
+@pytest.mark.parametrize("mode", ["other_form", "other_form_alone"])
+def test_an_agent_may_claim_in_the_other_form_and_moot_renders_its_own(shop: Shop, mode: str) -> None:
+    shop.agents(architect=mode, implementer="none")
+    said = shop.run()
+    worked = mode == "other_form"
+    assert ("architect passed" in said.err) == worked, said.err
+    assert shop.document()["automation"]["architect_completed"] is worked
+    assert "architect" not in shop.document(), "the claim itself is not rendered"
+    assert worked or any("is left" in one for one in shop.document()["automation"]["errors"])
+
+
+@pytest.mark.proves("S1-HARD-02", "S1-PRE-02")
+def test_a_marker_out_of_order_lets_no_stage_start_and_is_reported_also_if_the_command_fails(begun: Shop) -> None:
     begun.write(METADATA, begun.read(METADATA).replace("implementer_completed: false", "implementer_completed: true"))
-    assert "rspec-architect has not completed" in begun.rspec("factory-optimizer", SPEC).err
-    assert begun.document()["automation"]["implementer_completed"] is False
+    said = begun.rspec("factory-optimizer", SPEC)
+    assert said.code == 1
+    assert said.err.startswith("Error: rspec-architect has not completed successfully.\nRun rspec-architect first.\n")
+    assert "implementer_completed: true is not accepted: rspec-architect has not completed." in said.err
+
+
+@pytest.mark.proves("S1-HARD-02", "S1-LIFE-01")
+def test_a_marker_of_a_later_stage_that_an_agent_sets_fails_its_own_stage(shop: Shop) -> None:
+    shop.agents(architect="hasty", implementer="none")
+    said = shop.run()
+    assert said.code == 1
+    assert "/automation/polisher_completed: true is not accepted: rspec-architect has not completed" in said.err
+    automation = shop.document()["automation"]
+    assert (automation["architect_completed"], automation["polisher_completed"]) == (False, False)
+    assert any("polisher_completed" in one for one in automation["errors"])
 
 
 @pytest.mark.proves("S1-ISS-04", "S1-META-09")

@@ -95,6 +95,19 @@ def test_tests_that_fail_are_listed_and_fail_the_stage(shop: Shop) -> None:
     assert shop.states()["reviewer"] == "pending"
 
 
+@pytest.mark.proves("S1-HARD-13")
+@pytest.mark.skipif(shutil.which("rspec") is None, reason="rspec is not installed")
+def test_examples_that_rspec_leaves_out_fail_the_stage(shop: Shop) -> None:
+    drafted(shop)
+    large = "RSpec.configure { |c| c.define_derived_metadata(description: /large/) { |m| m[:if] = false } }\n"
+    shop.write("spec/spec_helper.rb", shop.read("spec/spec_helper.rb") + large)
+    said = shop.rspec("polisher", SPEC)
+    assert said.code == 1
+    assert "the tests do not all run" in said.err
+    assert "RSpec did not run 'pays a large amount'" in said.err
+    assert shop.document()["automation"]["polisher_completed"] is False
+
+
 @pytest.mark.proves("S1-POL-03")
 def test_standardrb_is_used_with_fix_and_a_linter_that_cannot_start_is_a_warning(shop: Shop) -> None:
     assert polishing.linter_command("standardrb", "a_spec.rb", (), bundled=False) == [

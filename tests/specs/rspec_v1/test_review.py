@@ -74,6 +74,12 @@ BAD = [
     (7, "context('when NOT a') { }\ncontext('when a') { }", 4, "stands after"),
     (8, "context('when a') { let(:x) { 1 } }", 2, "All cases are positive"),
     (8, "context('but NOT a') { let(:x) { 1 } }", 2, "All cases are negative"),
+    (
+        8,
+        "context('when a') { it('b') { x } }\ncontext('when NOT a', if: false) { it('b') { x } }",
+        2,
+        "All cases are positive",
+    ),
     (9, "context('when a') { it('b') { expect(1).to eq 1 } }", 3, "no setup of its own"),
     (10, "it('a') { expect(1).to eq 1 }", 2, "no subject"),
     (11, "before { expect(a).to eq 1 }", 3, "in a `before` hook"),

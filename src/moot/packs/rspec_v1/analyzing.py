@@ -53,7 +53,7 @@ def run_analysis(given: StageInput, cached: Cached | None, progressions: Sequenc
     path = given.path("source")
     state = state_of(given)
     if state is None:
-        raise StageError(f"Source file not found: {path}")
+        raise StageError(f"Source file not found: {path}", suggestion="Check the path.")
     detected = detect_factories(_factories(given))
     if cached is not None and _is_same(cached, state):
         sections = {name: cached.document[name] for name in SECTIONS}
@@ -86,7 +86,12 @@ def _analysed(given: StageInput, progressions: Sequence[Sequence[str]]) -> analy
             progressions=progressions,
         )
     except MootError as error:
-        raise StageError(error.message, suggestion=error.remedy) from error
+        raise StageError(error.message, suggestion=advice_on(error)) from error
+
+
+def advice_on(error: MootError) -> str:
+    """What to do if the method cannot be found."""
+    return "Repeat it with --class." if error.code == "ruby_class_ambiguous" else error.remedy
 
 
 def _factories(given: StageInput) -> dict[str, bytes] | None:

@@ -1,7 +1,7 @@
 """What must hold on the real spec file after a stage. Each criterion gets the inputs before and after it.
 
 A marker is a claim until these hold. They judge the block of the target method, except that no test of the file may
-vanish, whoever wrote it.
+vanish, whoever wrote it. The rest of the file has criteria of its own (`rest_criteria`).
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def language_rules_hold(_before: StageInput, after: StageInput) -> Iterator[Prob
     for example in block.group.all_examples():
         yield from (problem(after, example.line, text) for text in example_problems(example))
         yield from (
-            problem(after, example.line, f"{text}; it may belong into a context").replace(blocks=False)
+            problem(after, example.line, f"{text}; it may belong in a context").replace(blocks=False)
             for text in example_doubts(example)
         )
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from moot.core.deciders.document import MOOT
-from moot.core.errors import MootError, Refused
-from moot.core.text import command_line
+from moot.core.errors import MootError
+from moot.packs.rspec_v1.analyzing import advice_on
 from moot.packs.rspec_v1.locating import PACK, documents_at
 from moot.pipelines import documents
 
@@ -15,21 +15,6 @@ if TYPE_CHECKING:
     from moot.packs.rspec_v1.requests import Request
 
 _LARGEST = 16 << 20
-
-
-def check_file(call: Call, request: Request) -> None:
-    """Refuse a later stage while the file of its document cannot be parsed."""
-    if call.mirrors is None:
-        return
-    for file in call.mirrors.document_files(call, request.key):
-        if file.fault:
-            raise Refused(
-                "metadata_unreadable",
-                f"{file.path} cannot be parsed: {file.fault}",
-                f"Correct the file, re-run rspec-analyzer, or put it back: "
-                f"`{command_line('doc restore', file.document)}`.",
-                line=file.line,
-            )
 
 
 def put_aside(call: Call, request: Request) -> None:
@@ -67,6 +52,7 @@ def check_method(call: Call, request: Request) -> None:
             work.do("document", shown.id, command)
 
     call.commit(act)
+    error.remedy = advice_on(error)
     raise error
 
 

@@ -7,9 +7,10 @@ from moot.packs.rspec_v1.factory_calls import factory_calls, must_be_stored, tra
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from moot.packs.rspec_v1.method_block import MethodBlock
+    from moot.packs.ruby.spec_tree import Group
     from moot.pipelines.contract import Problem, StageInput
 
 
@@ -35,13 +36,18 @@ def only_factory_calls_changed(before: StageInput, after: StageInput) -> Iterato
 
 def _masked(block: MethodBlock) -> list[str]:
     """The words of the block, each factory call replaced by the name of its factory."""
-    data, start = block.spec.data, block.group.start
+    return masked(block.spec.data, (block.group,), block.group.start, block.group.end)
+
+
+def masked(data: bytes, groups: Iterable[Group], start: int, end: int) -> list[str]:
+    """The words of a part of the file, each factory call of these groups replaced by the name of its factory."""
     parts, at = [], start
-    for call in sorted(factory_calls(block.group), key=lambda one: one.start):
+    calls = (one for group in groups for one in factory_calls(group) if one.end <= end)
+    for call in sorted(calls, key=lambda one: one.start):
         if call.start >= at:
             parts += [data[at : call.start].decode("utf-8", "replace"), f" factory:{call.factory} "]
             at = call.end
-    parts.append(data[at : block.group.end].decode("utf-8", "replace"))
+    parts.append(data[at:end].decode("utf-8", "replace"))
     return "".join(parts).split()
 
 

@@ -6,6 +6,7 @@ from moot.packs.rspec_v1.context_tree import contexts_of
 from moot.packs.rspec_v1.criteria import default_contexts, found_block, problem, target_of
 from moot.packs.rspec_v1.method_block import lines_with
 from moot.packs.rspec_v1.object_under_test import breaches, calls_method, objects_of, subjects
+from moot.packs.ruby.vacuity import vacuous_examples
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,15 +19,19 @@ PLACEHOLDERS = ("{EXPECTATION}", "{SETUP_CODE}", "{COMMON_SETUP}")
 
 
 def examples_expect(_before: StageInput, after: StageInput) -> Iterator[Problem]:
-    """Every example has an expectation, and no placeholder is left."""
+    """Every example has an expectation that tests something, and no placeholder is left."""
     block = found_block(after)
     if block is None:
         return
+    doubts = {one.start: one for one in vacuous_examples(after.file("spec") or b"")}
     for example in block.group.all_examples():
-        if not example.expectations and not example.shared:
-            yield problem(after, example.line, f"the example '{example.text}' has no expectation")
+        said, doubt = f"the example '{example.text}'", doubts.get(example.start)
+        if doubt is not None and not example.expectations and not example.shared:  # nor in a helper of the same file
+            yield problem(after, example.line, f"{said} has no expectation")
         elif example.pending:
-            yield problem(after, example.line, f"the example '{example.text}' is pending ({example.pending})")
+            yield problem(after, example.line, f"{said} is pending ({example.pending})")
+        elif doubt is not None and doubt.certain:
+            yield problem(after, example.line, f"{said} tests nothing: {doubt.reason}")
     for line, word in lines_with(block, *PLACEHOLDERS):
         yield problem(after, line, f"{word} is left")
 

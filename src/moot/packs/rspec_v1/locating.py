@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 
+from moot.core.deciders.document import of_file
 from moot.core.record import Record
 from moot.packs.rspec_v1 import places
-from moot.views import queries
+from moot.views import queries, states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from moot.packs.rspec_v1.places import Project
 
 PACK, MIRROR = "rspec-v1", "rspec-v1/metadata"
-SETTING = "pack.rspec-v1.fallback in moot.toml"
+SETTING = "pack.rspec-v1.fallback"
 _CHOICES = "choices"  # the list of the pack's feed with what people have chosen
 _SYSTEM = "system"
 
@@ -54,6 +55,11 @@ class Location(Record):
     def spec(self) -> str:
         return places.spec_of(self.project.source)
 
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """The folders outside the project that have files of it."""
+        return () if self.project.temporary else (self.folder,)
+
     def _short(self, path: str) -> str:
         return os.path.relpath(path, self.project.root) if self.project.temporary else path
 
@@ -79,26 +85,46 @@ def _folder(call: Call, project: Project, *, quiet: bool) -> tuple[str | None, t
     if project.temporary:
         return places.folder_of(project), ()
     system = _settings(call).get("fallback") or places.SYSTEM
-    plain = places.folder_of(project, system)
-    if quiet:
-        return plain, ()
-    from moot.api.protocol.document_folders import project_folder, shared_folder
+    plain, distinct = (places.folder_of(project, system, distinct=one) for one in (False, True))
+    from moot.api.protocol.document_folders import is_prepared, project_folder, shared_folder
 
+    if quiet:
+        ours = not project.repository or not os.path.lexists(plain) or is_prepared(plain, project.root)
+        return plain if ours else distinct, ()
+    setting = f"{SETTING} in {os.path.join(call.place.main_root or call.place.root, 'moot.toml')}"
     if not project.repository:
-        return shared_folder(plain, SETTING), ()
-    warnings: tuple[str, ...] = ()
-    if _choice(call, project.root) != _SYSTEM:
-        if call.ask is None:
-            warnings = (
-                f"{project.root} has no tmp directory, so {plain} is used; create tmp to keep the files there.",
-            )
-        elif call.ask((f"{project.root} has no tmp directory.",), f"Create it? Otherwise {plain} is used."):
-            os.mkdir(os.path.join(project.root, "tmp"))
-            return None, ()
-        else:
-            _choose(call, project.root)
-    found = project_folder(plain, places.folder_of(project, system, distinct=True), project.root, SETTING)
-    return found.path, (*warnings, *([found.warning] if found.warning else ()))
+        return shared_folder(plain, setting), ()
+    if _is_created(call, project, plain):
+        return None, ()
+    found = project_folder(plain, distinct, project.root, setting)
+    return found.path, (*_about_tmp(call, project, found.path), *([found.warning] if found.warning else ()))
+
+
+def _is_created(call: Call, project: Project, plain: str) -> bool:
+    """Ask the person at the terminal, once, whether to create `tmp`, and do so."""
+    if project.blocked or call.ask is None or _choice(call, project.root) == _SYSTEM:
+        return False
+    if not call.ask((f"{project.root} has no tmp directory.",), f"Create it? Otherwise {plain} is used."):
+        _choose(call, project.root)
+        return False
+    try:
+        os.mkdir(os.path.join(project.root, "tmp"))
+    except FileExistsError:
+        pass  # somebody else was faster
+    except OSError as error:
+        call.warn("rspec_folder", f"{os.path.join(project.root, 'tmp')} cannot be created: {error.strerror}.")
+        return False
+    return True
+
+
+def _about_tmp(call: Call, project: Project, used: str) -> tuple[str, ...]:
+    """The warning that another folder than `tmp` is used, unless a person has chosen that."""
+    if project.blocked:
+        place = os.path.join(project.root, "tmp")
+        return (f"{place} {project.blocked}, so {used} is used; make it a directory that you can write to.",)
+    if _choice(call, project.root) == _SYSTEM:
+        return ()
+    return (f"{project.root} has no tmp directory, so {used} is used; create tmp to keep the files there.",)
 
 
 def _settings(call: Call) -> dict[str, str]:
@@ -125,15 +151,21 @@ def _choose(call: Call, root: str) -> None:
 
 def documents_at(call: Call, path: str) -> list[Document]:
     """The documents whose file is at this path, the one that it shows first."""
-    found = [one for one in all_documents(call) if one.path == path]
+    store = call.engine.read()
+    names = [name for kind, name in queries.things_of_task(store, of_file(path) or "") if kind == "document"]
+    found = [one for one in (states.state(store, "document", name)[0] for name in names) if _is_ours(call, one)]
     return sorted(found, key=lambda one: -one.shown)
 
 
 def all_documents(call: Call) -> Iterator[Document]:
     """The metadata documents of this worktree."""
     for one in queries.things(call.engine.read(), "document", 1 << 30):
-        if one.mirror == MIRROR and one.worktree == call.place.worktree:
+        if _is_ours(call, one):
             yield one
+
+
+def _is_ours(call: Call, one: Document) -> bool:
+    return one.mirror == MIRROR and one.worktree == call.place.worktree
 
 
 def _is_taken(call: Call, found: Location) -> bool:

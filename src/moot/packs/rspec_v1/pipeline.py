@@ -12,10 +12,12 @@ from moot.packs.rspec_v1 import (
     implementer_criteria,
     polisher,
     programs,
+    rest_criteria,
 )
-from moot.packs.rspec_v1.criteria import SPEC
+from moot.packs.rspec_v1.project_state import project_state
 from moot.packs.rspec_v1.prompts import prompt_of
 from moot.packs.rspec_v1.validation import validate
+from moot.packs.ruby.loaded_files import LOADED
 from moot.pipelines.contract import Pipeline, Problem, StageError, StageOutput
 
 TYPE_CHECKING = False
@@ -26,31 +28,24 @@ if TYPE_CHECKING:
     from moot.api.call import Call
     from moot.api.protocol import Pack
     from moot.core.handler import Handler
-    from moot.pipelines.contract import Criterion, StageInput, Target
+    from moot.pipelines.contract import Criterion, EarlierResult, StageInput, Target
 
 VERSION = "1"
-INVALID = "Invalid metadata format"
-
-
-def spec_exists(given: StageInput) -> Iterator[Problem]:
-    if given.file(SPEC) is None:
-        yield Problem("the spec file does not exist", path=given.path(SPEC))
-
-
-def source_exists(given: StageInput) -> Iterator[Problem]:
-    if given.file("source") is None:
-        yield Problem("the source file does not exist", path=given.path("source"))
+INVALID, AGAIN = "Invalid metadata format", "Re-run rspec-analyzer."
 
 
 class RspecV1Pipeline(Pipeline):
     """See the module."""
 
     version = VERSION
+    guards = LOADED
     criteria: ClassVar[Mapping[str, Criterion]] = {
         "spec-has-one-block": criteria.spec_has_one_block,
         "tree-matches-document": criteria.tree_matches_document,
         "placeholders-in-place": criteria.placeholders_in_place,
         "other-tests-are-kept": criteria.other_tests_are_kept,
+        "rest-is-kept": rest_criteria.rest_is_kept,
+        "rest-is-kept-but-factory-calls": rest_criteria.rest_is_kept_but_factory_calls,
         "words-are-chosen": criteria.words_are_chosen,
         "language-rules-hold": criteria.language_rules_hold,
         "positive-contexts-first": criteria.positive_contexts_first,
@@ -74,11 +69,7 @@ class RspecV1Pipeline(Pipeline):
         self.fault = ""  # why the cached document cannot be used
         self.document: Callable[[], Mapping[str, Any] | None] = lambda: None  # all of it, as the log has it now
         self.allows: Callable[[Handler], bool] = lambda _program: False
-        self.__dict__["checks"] = {
-            "document-is-valid": self._document_is_valid,
-            "spec-exists": spec_exists,
-            "source-exists": source_exists,
-        }
+        self.__dict__["checks"] = {"document-is-valid": self._document_is_valid}
         self.__dict__["criteria"] = {**type(self).criteria, "document-is-valid": self._draft_is_valid}
         self.__dict__["stages"] = {
             "analyzer": self._analyze,
@@ -104,21 +95,35 @@ class RspecV1Pipeline(Pipeline):
         return prompt_of(given)
 
     def also(self, given: StageInput) -> Mapping[str, str]:
-        """The analyzer also depends on the time of the source's last change: a touched source is analysed again."""
-        if given.stage.name != "analyzer":
-            return {}
-        return {f"mtime of {path}": str(time) for path, time in given.mtimes.items() if path == given.path("source")}
+        """What else a result depends on.
 
-    def stale(self, given: StageInput, _inputs: Mapping[str, str]) -> str:
-        """An analysis is used again only if the document has passed the steps of the protocol, too."""
+        The analysis: the time of the source's last change, so that a touched source is analysed again. The polisher,
+        which runs RSpec and a linter: everything that they may read.
+        """
+        match given.stage.name:
+            case "analyzer":
+                return {f"mtime of {one}": str(at) for one, at in given.mtimes.items() if one == given.path("source")}
+            case "polisher":
+                return {"the files of the project": project_state(given.target.root)}
+        return {}
+
+    def stale(self, given: StageInput, _earlier: EarlierResult) -> str:
+        """An analysis is used again only if the document has passed the steps of the protocol, too.
+
+        A validation, only while its result is in the document.
+        """
+        if given.stage.name == "validation":
+            section = (self.document() or {}).get("validation") or {}
+            gone = [name for name in ("errors", "warnings") if not isinstance(section.get(name), list)]
+            return f"validation.{gone[0]} is not in the document" if gone else ""
         return self.fault if given.stage.name == "analyzer" else ""
 
-    def _document_is_valid(self, given: StageInput) -> Iterator[Problem]:
+    def _document_is_valid(self, given: StageInput) -> tuple[Problem, ...]:
         """The prerequisite of every stage after validation. A stage sees parts of the document; all of it counts."""
         errors = validate(dict(self.document() or given.document or {})).errors
         if errors:
-            yield Problem(INVALID)
-        yield from (Problem(one) for one in errors)
+            raise StageError(INVALID, suggestion=AGAIN, problems=[Problem(one) for one in errors])
+        return ()
 
     def _draft_is_valid(self, _before: StageInput, after: StageInput) -> Iterator[Problem]:
         """What the analyzer leaves is valid, except that its marker is not set yet. The built-in one has checked it."""

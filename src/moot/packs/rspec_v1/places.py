@@ -15,6 +15,8 @@ from moot.core.record import Record
 FOLDER = "rspec_claude_metadata"
 SYSTEM = "/tmp"  # noqa: S108 (the protocol names it; the folder below it is checked before it is used)
 _DIGEST = 8  # hexadecimal digits that tell two names apart
+_LONGEST = 180  # bytes of a name, with room for what is put before and after it
+_EFFECTIVE = os.access in os.supports_effective_ids
 _CODE = ("app", "lib")  # folders that begin the path of a source outside any repository
 
 
@@ -24,7 +26,8 @@ class Project(Record):
     root: str
     source: str  # relative to the root, with forward slashes
     repository: bool
-    temporary: bool = False  # it has a directory `tmp`
+    temporary: bool = False  # it has a directory `tmp` that can be written
+    blocked: str = ""  # why its `tmp` cannot be used; empty if it has none
 
     @property
     def name(self) -> str:
@@ -72,8 +75,20 @@ def project_of(source: str, cwd: str) -> Project:
             f"{relative} is a link that leads out of its repository, to {real}.",
             "Give the real file, in its own repository.",
         )
-    temporary = root is not None and _is_folder(os.path.join(root, "tmp"))
-    return Project(root=inside, source=relative, repository=root is not None, temporary=temporary)
+    blocked = _blocked(os.path.join(root, "tmp")) if root is not None else ""
+    temporary = root is not None and not blocked and os.path.isdir(os.path.join(root, "tmp"))
+    return Project(root=inside, source=relative, repository=root is not None, temporary=temporary, blocked=blocked)
+
+
+def _blocked(temporary: str) -> str:
+    """Why a `tmp` cannot be used; empty if it can, or there is none."""
+    if not os.path.lexists(temporary):
+        return ""
+    if not _is_folder(temporary):
+        return "is a link" if os.path.islink(temporary) else "is not a directory"
+    inner = os.path.join(temporary, FOLDER)
+    used = inner if _is_folder(inner) else temporary
+    return "" if os.access(used, os.W_OK | os.X_OK, effective_ids=_EFFECTIVE) else "cannot be written"
 
 
 def _outside_root(path: str) -> str:
@@ -97,8 +112,14 @@ def digest_of(text: str) -> str:
 
 
 def stem_of(path: str, *, distinct: bool = False) -> str:
-    """`app/services/payment.rb` gives `app_services_payment`; a `distinct` one ends with a digest of the path."""
+    """`app/services/payment.rb` gives `app_services_payment`; a `distinct` one ends with a digest of the path.
+
+    So does one that would be too long for the name of a file. It keeps its end, which says most.
+    """
     plain = path.removeprefix("./").removesuffix(".rb").strip("/").replace("/", "_")
+    whole = os.fsencode(plain)
+    if len(whole) > _LONGEST:
+        plain, distinct = whole[-_LONGEST:].decode("utf-8", "ignore").lstrip("_"), True
     return f"{plain}_{digest_of(path)}" if distinct else plain
 
 

@@ -13,14 +13,16 @@ from moot.packs.rspec_v1.criteria import SPEC, target_of
 from moot.packs.rspec_v1.method_block import NoBlock, find_block
 from moot.packs.rspec_v1.polishing import Block
 from moot.packs.ruby.regular_files import read_regular
+from moot.pipelines import contents
 from moot.pipelines.contract import Problem, StageError, StageOutput
 from moot.processes import NotStarted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
+    from moot.packs.ruby.spec_tree import Example, Group
     from moot.pipelines.contract import StageInput
     from moot.processes import Ran
 
@@ -113,13 +115,27 @@ def _test(given: StageInput, settings: Mapping[str, Any], warnings: list[str]) -
         raise StageError(
             f"the tests do not pass: {found.problems[0]}", problems=[Problem(one) for one in found.problems]
         )
+    unrun = [Problem(said, path, line) for line, said in polishing.unrun(_examples(given), found, path)]
+    if unrun:
+        raise StageError(f"the tests do not all run: {unrun[0].said}", problems=unrun)
     warnings += found.pending
+
+
+def _examples(given: StageInput) -> list[Example]:
+    """The examples of the method's block, without those that only run where they are included."""
+
+    def own(group: Group) -> Iterator[Example]:
+        yield from group.examples
+        for inner in group.groups:
+            if not inner.kind.startswith("shared"):
+                yield from own(inner)
+
+    return [*own(_block(given).group)]
 
 
 def _content(path: str) -> bytes | None:
     try:
-        with open(path, "rb") as file:
-            return file.read(_LARGEST_RESULT)
+        return read_regular(path, _LARGEST_RESULT)[0]
     except OSError:
         return None
 
@@ -145,13 +161,15 @@ def _spec(given: StageInput) -> bytes:
 
 
 def _block(given: StageInput) -> Any:
-    """The method's block in the file as it is on disk now."""
-    with open(os.path.join(given.target.root, given.path(SPEC)), "rb") as file:
-        data = file.read()
+    """The method's block in the file as it is on disk now: a program has had it since the stage began."""
+    path = given.path(SPEC)
+    data = contents.read(given.target.root, (path,), given.target.folders).files.get(path)
+    if data is None:
+        raise StageError(f"File not found: {path}")
     try:
         return find_block(data, target_of(given))
     except NoBlock as missing:
-        raise StageError(f"{given.path(SPEC)}: {missing}") from missing
+        raise StageError(f"{path}: {missing}") from missing
 
 
 def _names(root: str) -> set[str]:

@@ -10,15 +10,17 @@ Everything that starts a program goes through `Runner`. Paths are relative to th
 from __future__ import annotations
 
 import json
+from posixpath import normpath
 
 from moot.core.record import Record
 from moot.core.text import one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from typing import Any
 
+    from moot.packs.ruby.spec_tree import Example
     from moot.processes import Ran
 
     Runner = Callable[[Sequence[str], float], Ran]
@@ -57,12 +59,22 @@ class LinterResult(Record):
     trouble: str = ""  # it ran, but its result cannot be used
 
 
+class ExampleRun(Record):
+    """What became of one example: `status` is passed, failed or pending. `reason`: why it is pending."""
+
+    path: str
+    line: int
+    status: str
+    reason: str = ""
+
+
 class TestResult(Record):
     """What RSpec said. `problems` is empty if the tests ran and passed."""
 
     problems: tuple[str, ...] = ()
     examples: int = 0
     pending: tuple[str, ...] = ()  # examples that are pending for another reason than a placeholder
+    results: tuple[ExampleRun, ...] = ()
 
 
 # --- commands --------------------------------------------------------------------------------------------------------
@@ -145,8 +157,30 @@ def test_result(result: bytes | None, code: int, output: bytes) -> TestResult:
         problems.append(f"RSpec exited with {code}, although no example failed")
     others = tuple(f"{_where(one)}: {_name(one)} is pending" for one in pending if one not in unfinished)
     return TestResult(
-        problems=tuple(problems[:_LISTED]), examples=int(summary.get("example_count") or 0), pending=others
+        problems=tuple(problems[:_LISTED]),
+        examples=int(summary.get("example_count") or 0),
+        pending=others,
+        results=tuple(map(_run, examples)),
     )
+
+
+def _run(example: dict[str, Any]) -> ExampleRun:
+    line, reason = example.get("line_number"), one_line(_text(example, "pending_message"), _WIDTH)
+    status = _text(example, "status")
+    return ExampleRun(_text(example, "file_path"), line if isinstance(line, int) else 0, status, reason)
+
+
+def unrun(examples: Iterable[Example], found: TestResult, path: str) -> Iterator[tuple[int, str]]:
+    """Examples of the source that RSpec did not run, although nothing in the source says so: lines and texts."""
+    for one in examples:
+        own = [
+            run for run in found.results if normpath(run.path) == normpath(path) and one.line <= run.line <= one.last
+        ]
+        skipped = next((run for run in own if run.status == "pending"), None)
+        if not own:
+            yield one.line, f"RSpec did not run {one.text!r}{f': {one.pending}' if one.pending else ''}"
+        elif skipped is not None and not one.pending:
+            yield one.line, f"RSpec did not run {one.text!r}: {skipped.reason or 'it is pending'}"
 
 
 def _failures(examples: Sequence[dict[str, Any]]) -> Iterator[str]:

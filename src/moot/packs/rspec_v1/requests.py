@@ -108,13 +108,16 @@ def _document_of(call: Call, path: str) -> Document | None:
     if whole.endswith("_spec.rb"):
         return _document_of_spec(call, whole)
     location = locate(call, whole, quiet=True)
-    mine = [one for one in all_documents(call) if one.leaves.get("/target/file") == location.project.source]
-    mine += documents_at(call, location.document)
+    mine = documents_at(call, location.document)
+    if location.project.repository:  # outside, sources of several projects have the same relative path
+        mine += [one for one in all_documents(call) if one.leaves.get("/target/file") == location.project.source]
     return max(mine, key=lambda one: one.shown, default=None)
 
 
 def _document_of_spec(call: Call, whole: str) -> Document | None:
-    root = places.find_root(whole) or call.place.root
+    root = places.find_root(whole)
+    if root is None:
+        return _document_of_run(call, os.path.realpath(whole))
     spec = os.path.relpath(os.path.realpath(whole), os.path.realpath(root))
     found = []
     for one in all_documents(call):
@@ -124,6 +127,17 @@ def _document_of_spec(call: Call, whole: str) -> Document | None:
         ):
             found.append(one)
     return max(found, key=lambda one: one.shown, default=None)
+
+
+def _document_of_run(call: Call, spec: str) -> Document | None:
+    """The document of the newest run with this spec file, which is in no repository."""
+    for one in sorted(all_documents(call), key=lambda one: -one.shown):
+        run = _last_run(call, one.id)
+        if run is not None and any(
+            os.path.realpath(os.path.join(run.root, name)) == spec for name in run.paths["spec"]
+        ):
+            return one
+    return None
 
 
 def _last_run(call: Call, document: str) -> Any:
@@ -159,7 +173,7 @@ def _request(call: Call, location: Location, parameters: dict[str, Any]) -> Requ
             "factories": (factories,),
             "report": (location.report,),
         },
-        folders=() if project.temporary else (location.folder,),
+        folders=location.folders,
     )
     return Request(location=location, target=target)
 

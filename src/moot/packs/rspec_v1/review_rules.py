@@ -13,6 +13,7 @@ from moot.packs.rspec_v1.object_under_test import breaches, objects_of, subjects
 from moot.packs.rspec_v1.review_report import Remark
 from moot.packs.rspec_v1.time_rules import time_remarks, unstable
 from moot.packs.rspec_v1.wording import context_problems, example_problems, is_negative, order_problems
+from moot.packs.ruby.vacuity import vacuous_examples
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,9 +64,15 @@ def _behaviour(given: Reviewed) -> Iterator[Remark]:
 
 
 def _verifies(given: Reviewed) -> Iterator[Remark]:
+    doubts = {one.start: one for one in vacuous_examples(given.data)}
     for one in given.examples():
-        if not one.expectations and not one.shared:
+        doubt = doubts.get(one.start)
+        if doubt is None:
+            continue
+        if not one.expectations and not one.shared:  # nor has a helper or a hook of the same file
             yield Remark(one.line, f"{_said(one)} has no expectation.", "Expect a result, or remove the example.")
+        elif doubt.certain:
+            yield Remark(one.line, f"{_said(one)} tests nothing: {doubt.reason}.", "Expect what the code does.")
 
 
 def _one_behaviour(given: Reviewed) -> Iterator[Remark]:
@@ -132,8 +139,11 @@ def _both_cases(given: Reviewed) -> Iterator[Remark]:
 
 
 def _signs(group: Group, *, negative: bool) -> Iterator[bool]:
-    """Whether each leaf context is negative, by its own text or that of a context around it."""
+    """Whether each leaf context is negative, by its own text or that of a context around it; not of those never run."""
     for one in contexts_of(group):
+        examples = [*one.all_examples()]
+        if examples and all(example.pending for example in examples):
+            continue
         here = negative or is_negative(one.text)
         if contexts_of(one):
             yield from _signs(one, negative=here)

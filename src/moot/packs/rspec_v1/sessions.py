@@ -48,7 +48,7 @@ def document_of(call: Call, key: str) -> dict[str, Any] | None:
 
 def recorded_with(call: Call, target: str) -> dict[str, Any] | None:
     """What the newest analysis of a target has recorded besides the document; None if there was none."""
-    from moot.pipelines.running import runs_of
+    from moot.pipelines.history import runs_of
 
     for run in runs_of(call, target):
         for attempt in reversed(run.tries_of("analyzer")):

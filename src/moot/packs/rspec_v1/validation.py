@@ -22,6 +22,8 @@ TYPES = ("binary", "enum", "range", "sequential")
 LINTERS = ("rubocop", "standardrb")
 BUILT_IN = "built-in"  # how `automation.analyzer_version` begins in a document of moot's own analyzer
 _REQUIRED = ("analyzer", "test_level", "target", "characteristics", "factories_detected")
+_SECOND_VERSION = frozenset(("source_file", "class_name"))  # in every document of the pipeline `rspec`
+_OTHER = "it is one of the pipeline rspec (version 2), which version 1 cannot use"
 _BINARY = 2  # states of a binary characteristic
 _OPERATORS = frozenset(
     (
@@ -51,7 +53,8 @@ def validate(document: object, *, exists: Callable[[str], bool] = lambda _: True
     """All defects of a document. `exists`: whether a path of the project does."""
     if not isinstance(document, dict):
         return DocumentValidity(errors=(f"document: expected a map, got {_kind(document)}",))
-    errors = [f"{name}: missing" for name in _REQUIRED if name not in document]
+    errors = [f"document: {_OTHER}"] if "target" not in document and document.keys() >= _SECOND_VERSION else []
+    errors += [f"{name}: missing" for name in _REQUIRED if name not in document]
     errors += _analyzer(document, built_in=is_built_in(document))
     errors += _enum(document, "test_level", LEVELS)
     errors += _target(document)

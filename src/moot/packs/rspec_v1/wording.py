@@ -60,7 +60,7 @@ def example_problems(example: Example) -> Iterator[str]:
 
 
 def example_doubts(example: Example) -> Iterator[str]:
-    """What may be wrong: a condition that belongs into a context."""
+    """What may be wrong: a condition that belongs in a context."""
     words = _lower((example.text or "").split())
     yield from (f"{_quoted(example.text or '')} contains `{word}`" for word in _DOUBTFUL if word in words)
 

@@ -7,8 +7,8 @@ import os
 from moot.api.answer import Answer
 from moot.core.errors import AwaitedFailed
 from moot.core.record import Record
+from moot.core.text import bullets, command_line
 from moot.packs.rspec_v1.locating import PACK
-from moot.packs.rspec_v1.pipeline import INVALID
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,7 +55,9 @@ class Progress:
         """Report one step."""
         self._last = step
         tell = self._call.report
-        if step.what in ("ready", "waiting", "waits"):
+        if step.what == "opened" and not self._request.location.project.repository:
+            tell(self._private(step.run))
+        elif step.what in ("ready", "waiting", "waits"):
             tell(step.text)
         elif step.what == "started" and step.stage == "analyzer":
             tell(f"Running analysis (cache invalid or missing): {self._reason}" if self._reason else self._cached())
@@ -66,6 +68,12 @@ class Progress:
             self._failed = step
         elif step.what == "ended":
             tell(f"{step.title}: {step.text}")
+
+    def _private(self, run: str) -> str:
+        """Where a run is recorded that has no repository: what `moot run` and `moot doc` need to be told."""
+        source, status = self._request.location.project.absolute, command_line("run status", run)
+        document = command_line("doc show", self._request.key)
+        return f"{source} is in no repository, so your private workspace has the record: `{status}`, `{document}`."
 
     def _cached(self) -> str:
         return f"Using cached metadata: {self._request.location.document_file}"
@@ -86,6 +94,10 @@ class Progress:
 
     def reached(self, stage: str) -> bool:
         return stage in self._stages
+
+    def ran(self, stage: str) -> bool:
+        """Whether a stage was reached, and no earlier result was used."""
+        return self._stages.get(stage, "reused") != "reused"
 
     def answer(self, wanted: str, review: str = "") -> Answer:
         """The answer: the path of what the last stage wrote. Raises if a stage failed."""
@@ -111,8 +123,9 @@ class Progress:
 
 def _failure(step: PipelineStep) -> AwaitedFailed:
     """The error of a stage that failed, or could not start."""
-    problems = [one for one in step.problems if one not in (step.text, INVALID)]
-    advice = "Re-run rspec-analyzer." if step.text == INVALID else step.suggestion
-    advice = f"{advice.rstrip('.')}." if advice else "Correct it, then run the command again."
-    lines = [advice, *step.details.splitlines(), *problems]
-    return AwaitedFailed("stage_failed", step.text, "\n".join(lines), stage=step.stage, problems=list(step.problems))
+    problems = [one for one in step.problems if one != step.text]
+    advice = f"{step.suggestion.rstrip('.')}." if step.suggestion else "Correct it, then run the command again."
+    lines = [advice, *(f"  {line}" for line in step.details.splitlines()), *bullets(problems)]
+    counted = step.text == f"{len(step.problems)} problems"
+    said = f"{step.stage} left {step.text}" if counted else step.text
+    return AwaitedFailed("stage_failed", said, "\n".join(lines), stage=step.stage, problems=list(step.problems))

@@ -9,6 +9,7 @@ from moot.api.answer import Answer
 from moot.api.catalogue import Param, Verb
 from moot.core.errors import Refused, Unknown, Usage
 from moot.core.record import Record
+from moot.core.text import bullets
 from moot.packs.rspec_v1 import shipped
 from moot.packs.rspec_v1.locating import PACK, locate
 
@@ -88,7 +89,7 @@ def _validated(whole: str) -> Answer:
         raise Refused(
             "metadata_invalid",
             f"Invalid metadata format in {whole}",
-            "\n".join(("Re-run rspec-analyzer.", *verdict.errors)),
+            "\n".join(("Re-run rspec-analyzer.", *bullets(verdict.errors))),
             errors=list(verdict.errors),
         )
     found = DocumentVerdict(valid=True, errors=(), warnings=verdict.warnings, metadata_path=whole)

@@ -6,7 +6,7 @@ import os
 
 from moot.api.answer import Answer
 from moot.core.deciders.message import SendMessage
-from moot.core.errors import Unknown, Usage
+from moot.core.errors import Refused, Unknown, Usage
 from moot.core.principal import person
 from moot.core.record import Record
 from moot.packs.rspec_v1 import places
@@ -17,10 +17,12 @@ if TYPE_CHECKING:
 
     from moot.api.call import Call
     from moot.engine.unit_of_work import Work
+    from moot.packs.rspec_v1.locating import Location
     from moot.packs.rspec_v1.requests import Request
 
 _NO_LIMIT = 1 << 20
 _LARGEST = 16 << 20
+_ADVICE = "Remove what is in its place, then run the reviewer again."
 
 
 class ReviewResult(Record):
@@ -53,7 +55,7 @@ def review_alone(call: Call, path: str) -> Answer:
     except NoBlock as missing:
         raise Usage("not_a_spec", f"{name}: {missing}", "Give a file with RSpec examples.") from missing
     location = locate(call, whole)
-    _write(location.report_file, render(found).encode())
+    _write(location, render(found).encode())
     result = ReviewResult(
         spec=name, report=location.report_file, overall=found.overall, counts=found.counts, summary=found.summary
     )
@@ -63,31 +65,41 @@ def review_alone(call: Call, path: str) -> Answer:
     return Answer(result=result, say=(location.report_file,), code=2 if found.left_out else 0)
 
 
-def _write(path: str, data: bytes) -> None:
-    from moot.private_files import make_folder
+def _write(location: Location, data: bytes) -> None:
+    from moot.pipelines import contents
+    from moot.pipelines.contract import StageError
 
-    make_folder(os.path.dirname(path))
-    beside = f"{path}.{os.getpid()}.moot"
-    with open(beside, "xb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(beside, path)
+    try:
+        contents.restore(location.project.root, location.report, data, location.folders)
+    except StageError as error:
+        raise Refused("report_not_written", f"{error.text}.", _ADVICE, path=location.report_file) from error
 
 
-def tell_result(call: Call, request: Request) -> str:
-    """Tell the user the verdict of a review that a run has made. Returns it in one line."""
-    with open(request.location.report_file, encoding="utf-8", errors="replace") as file:
-        text = file.read(_LARGEST)
+def read_report(location: Location) -> bytes | None:
+    """The report in its file; None if there is none. Raises `Refused` if something else is in its place."""
+    from moot.pipelines import contents
+    from moot.pipelines.contract import StageError
+
+    try:
+        return contents.read(location.project.root, (location.report,), location.folders).files.get(location.report)
+    except StageError as error:
+        raise Refused("report_unreadable", f"{error.text}.", _ADVICE, path=location.report_file) from error
+
+
+def tell_result(call: Call, request: Request, *, news: bool = True) -> str:
+    """Tell the user the verdict of a review that a run has made or reused. Returns it in one line."""
+    text = (read_report(request.location) or b"").decode("utf-8", "replace")
     line = next((one for one in text.splitlines() if one.startswith("- Result: ")), "- Result: see the report")
     summary = line.removeprefix("- Result: ")
-    _say(call, f"{request.target.said}: {summary}", request.location.report_file)
+    _say(call, f"{request.target.said}: {summary}", request.location.report_file, message=news)
     return summary
 
 
-def _say(call: Call, summary: str, report: str) -> None:
+def _say(call: Call, summary: str, report: str, *, message: bool = True) -> None:
     call.report(f"Review of {summary}")
     call.report(f"Report: {report}")
+    if not message:
+        return
     text = f"Review of {summary}. The report is in {report}."
     box = call.caller.agent or person(call.login)
     note = SendMessage(kind="note", sender="moot", to=(box,), wants="nothing", size=0, limit=_NO_LIMIT, text=text)

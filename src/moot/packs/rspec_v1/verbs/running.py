@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from moot.api.catalogue import Param, Verb
-from moot.core.errors import MootError, Refused, Unknown
+from moot.core.errors import MootError, Refused
 from moot.packs.rspec_v1.locating import PACK
 from moot.packs.rspec_v1.placing import CANCEL, CHOICES
 
@@ -35,10 +35,18 @@ def run(
     from moot.packs.rspec_v1.requests import request_for
     from moot.pipelines.steps import RunOptions
 
-    request = request_for(call, path, method, class_, level)
+    request = _absorbed(call, request_for(call, path, method, class_, level))
     check_method(call, request)
     options = RunOptions(resume=resume, again=again, wait=wait, limit=_limit(call))
     return _performed(call, request, [options], existing, "report")
+
+
+def _absorbed(call: Call, request: Request) -> Request:
+    """The request, after what was written into its file was absorbed, whichever document that shows."""
+    from moot.packs.rspec_v1.locating import documents_at
+
+    call.sync(also=[one.id for one in documents_at(call, request.location.document)])
+    return request
 
 
 def analyzer(call: Call, path: str, method: str, class_: str | None, level: str | None, wait: bool) -> Answer:
@@ -46,7 +54,7 @@ def analyzer(call: Call, path: str, method: str, class_: str | None, level: str 
     from moot.packs.rspec_v1.requests import request_for
     from moot.pipelines.steps import RunOptions
 
-    request = request_for(call, path, method, class_, level)
+    request = _absorbed(call, request_for(call, path, method, class_, level))
     check_method(call, request)
     options = RunOptions(until="validation", wait=wait, limit=_limit(call))
     return _performed(call, request, [options], None, "document")
@@ -56,7 +64,6 @@ def _later(stage: str, wanted: str) -> Callable[..., Answer]:
     """The function of the verb of a later stage. Its target is named by one of its files."""
 
     def does(call: Call, path: str, wait: bool, existing: str | None = None) -> Answer:
-        from moot.packs.rspec_v1.document_faults import check_file
         from moot.packs.rspec_v1.requests import request_at
         from moot.pipelines.steps import RunOptions
 
@@ -64,64 +71,20 @@ def _later(stage: str, wanted: str) -> Callable[..., Answer]:
             from moot.packs.rspec_v1.verbs.reviewing import review_alone
 
             return review_alone(call, path)
-        request = request_at(call, path)
-        check_file(call, request)
-        _check_before(call, request, stage)
         limit = _limit(call)
-        before = [
-            RunOptions(resume=True, until=name, wait=wait, limit=limit) for name in _pending(call, request, stage)
-        ]
-        after = [RunOptions(only="reviewer", wait=wait, limit=limit)] if stage == "polisher" else []
-        options = [*before, RunOptions(only=stage, wait=wait, limit=limit), *after]
-        return _performed(call, request, options, existing, wanted)
+        first = tuple(name for name in _DETERMINISTIC if name != stage)
+        options = [RunOptions(only=stage, first=first, wait=wait, limit=limit)]
+        if stage == "polisher":
+            options.append(RunOptions(only="reviewer", wait=wait, limit=limit))
+        return _performed(call, request_at(call, path), options, existing, wanted)
 
     return does
-
-
-def _check_before(call: Call, request: Request, stage: str) -> None:
-    """Refuse a stage whose document is invalid, or whose files have disappeared. Nothing is made again for it."""
-    import os
-
-    from moot.packs.rspec_v1.pipeline import INVALID
-    from moot.packs.rspec_v1.sessions import document_of
-    from moot.packs.rspec_v1.validation import validate
-
-    document = document_of(call, request.key) or {}
-    if stage == "validation" or (document.get("analyzer") or {}).get("completed") is not True:
-        return
-    errors = validate(document).errors
-    if errors:
-        advice = "\n".join(("Re-run rspec-analyzer.", *errors))
-        raise Refused("metadata_invalid", INVALID, advice, errors=list(errors))
-    written = (document.get("automation") or {}).get("skeleton_generated") is True
-    wanted = [("Spec", request.location.spec)] if written and stage != "skeleton" else []
-    wanted += [("Source", request.location.project.source)] if stage in ("architect", "implementer") else []
-    for role, path in wanted:
-        if not os.path.isfile(os.path.join(request.location.project.root, path)):
-            raise Unknown("no_such_file", f"{role} file not found: {path}", "Restore it, or run the pipeline again.")
 
 
 def _has_no_document(call: Call, path: str) -> bool:
     from moot.packs.rspec_v1.requests import has_document
 
     return path.endswith("_spec.rb") and not has_document(call, path)
-
-
-def _pending(call: Call, request: Request, stage: str) -> list[str]:
-    """The stage to run up to first, if only stages without an agent are missing before the wanted one."""
-    from moot.packs.rspec_v1.sessions import pipeline_for
-    from moot.pipelines.contract import StageError
-    from moot.pipelines.planning import planned
-    from moot.pipelines.steps import RunOptions
-
-    pipeline = pipeline_for(call, request)
-    try:
-        found = planned(call, pipeline, request.target, RunOptions(resume=True, until=stage)).stages
-    except StageError as error:
-        advice = error.suggestion or "Put a regular file of this repository in its place, then run the command again."
-        raise Refused("file_unreadable", error.text, advice) from error
-    missing = [one.stage for one in found[:-1] if not one.reused]
-    return missing[-1:] if missing and all(name in _DETERMINISTIC for name in missing) else []
 
 
 def _limit(call: Call) -> int:
@@ -167,15 +130,16 @@ def _performed(
                     put_aside(call, request)  # if the log had no document before
             if progress.failed:
                 break
-    return progress.answer(wanted, _told(call, request) if progress.reached("reviewer") else "")
+    review = _told(call, request, news=progress.ran("reviewer")) if progress.reached("reviewer") else ""
+    return progress.answer(wanted, review)
 
 
-def _told(call: Call, request: Request) -> str:
-    """Tell the user the verdict of the review, also as a message in the workspace."""
+def _told(call: Call, request: Request, *, news: bool) -> str:
+    """Tell the user the verdict of the review; if it is news, also as a message in the workspace."""
     from moot.packs.rspec_v1.verbs.reviewing import tell_result
 
     try:
-        return tell_result(call, request)
+        return tell_result(call, request, news=news)
     except MootError as error:
         call.warn(error.code, error.message)
         return ""
@@ -219,7 +183,6 @@ RUN = Verb(
     anybody=True,
     protocol=True,
     founds=True,
-    everything=True,
     params=(
         _SOURCE,
         _METHOD,
@@ -244,7 +207,6 @@ ANALYZER = Verb(
     anybody=True,
     protocol=True,
     founds=True,
-    everything=True,
     params=(_SOURCE, _METHOD, _CLASS, _LEVEL, _WAIT),
     examples=("moot rspec-v1 analyzer app/services/payment_service.rb process_payment",),
 )

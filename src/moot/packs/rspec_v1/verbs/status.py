@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from moot.api.answer import Answer
 from moot.api.catalogue import Param, Verb
-from moot.core.errors import Unknown
+from moot.core.errors import MootError, Unknown
 from moot.core.record import Record
 from moot.core.text import one_line
 from moot.packs.rspec_v1.locating import PACK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
     from moot.api.call import Call
@@ -51,7 +51,8 @@ class CharacteristicNode(Record):
 
 
 def status(call: Call, path: str) -> Answer:
-    from moot.pipelines.status import lines_of, of_target
+    from moot.pipelines.status import of_target
+    from moot.pipelines.status_lines import lines_of
 
     found = of_target(call, _last_run(call, _request(call, path)))
     return Answer(result=found, say=tuple(lines_of(found)))
@@ -63,8 +64,8 @@ def _request(call: Call, path: str) -> Request:
     return request_at(call, path)
 
 
-def _runs(call: Call, request: Request) -> list[Run]:
-    from moot.pipelines.running import runs_of
+def _runs(call: Call, request: Request) -> Sequence[Run]:
+    from moot.pipelines.history import runs_of
 
     return runs_of(call, request.target.id)
 
@@ -167,14 +168,15 @@ def report(call: Call, path: str, run: str | None) -> Answer:
 def _report_text(call: Call, attempt: Any, name: str, request: Request) -> str | None:
     from hashlib import sha256
 
-    wanted = attempt.outputs.get(f"file:{name}")
+    from moot.packs.rspec_v1.verbs.reviewing import read_report
+
+    wanted, data = attempt.outputs.get(f"file:{name}"), None
     try:
-        with open(request.location.report_file, "rb") as file:
-            data = file.read(1 << 24)
-        if wanted == sha256(data).hexdigest():
-            return data.decode("utf-8", "replace")
-    except OSError:
-        pass
+        data = read_report(request.location)
+    except MootError:
+        pass  # the log has it, too
+    if data is not None and wanted == sha256(data).hexdigest():
+        return data.decode("utf-8", "replace")
     answer = attempt.answer
     if answer is None:
         return None

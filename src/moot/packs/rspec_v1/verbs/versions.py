@@ -48,7 +48,7 @@ def versions(call: Call, path: str, show: int | None, diff: int | None) -> Answe
 def _versions(call: Call, request: Request) -> Iterator[SpecVersion]:
     """Each change of the file by a stage that passed, oldest first."""
     from moot.core.run import PASSED
-    from moot.pipelines.running import runs_of
+    from moot.pipelines.history import runs_of
 
     spec, number, last = request.location.spec, 0, ""
     for run in reversed(runs_of(call, request.target.id)):
@@ -102,7 +102,7 @@ def _text(call: Call, request: Request, one: SpecVersion) -> str:
         raise Unknown(
             "version_gone",
             f"The content of version {one.number} is no longer stored.",
-            "Only the last version of a run can be lost, if the file was edited since.",
+            "Other versions can be shown; `moot verify` checks what is stored.",
         )
     return data.decode("utf-8", "replace")
 

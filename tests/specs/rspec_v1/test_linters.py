@@ -1,0 +1,154 @@
+"""Which linter the polisher starts, with which words, and what becomes of its result.
+
+RuboCop is the real one where it is installed. StandardRB and Bundler are stand-ins on PATH that record how they are
+called; that Bundler starts the real RSpec.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.specs.rspec_v1.shop import SOURCE, SPEC, Said, Shop
+
+pytestmark = pytest.mark.skipif(shutil.which("rspec") is None, reason="rspec is not installed")
+
+CLEAN = json.dumps({"files": [{"path": SPEC, "offenses": []}]})
+
+
+def offence(line: int, *, corrected: bool = False) -> str:
+    one = {"cop_name": "Style/Odd", "message": "Odd.", "corrected": corrected, "location": {"line": line}}
+    return json.dumps({"files": [{"path": SPEC, "offenses": [one]}]})
+
+
+class Desk:
+    """A project whose spec waits for the polisher, and programs on PATH."""
+
+    def __init__(self, shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.shop, self.bin, self.called = shop, shop.root.parent / "bin", shop.root.parent / "called"
+        self.bin.mkdir()
+        monkeypatch.setenv("PATH", f"{self.bin}{os.pathsep}{os.environ['PATH']}")
+        shop.agents()
+        for words in (("analyzer", SOURCE, "process"), ("architect", SOURCE), ("implementer", SOURCE)):
+            assert shop.rspec(*words).code in (0, 2)
+        assert shop.rspec("factory-optimizer", SOURCE).code in (0, 2)
+
+    def program(self, name: str, output: str = CLEAN, code: int = 0) -> None:
+        """A program that records its words; `bundle exec rspec` starts the real one."""
+        real = shutil.which("rspec")
+        start = f'[ "$2" = rspec ] && shift 2 && exec {real} "$@"\n' if name == "bundle" else ""
+        words = f'echo {name} "$@" >> {self.called}'
+        script = self.bin / name
+        script.write_text(f"#!/bin/sh\n{start}{words}\ncat <<'END'\n{output}\nEND\nexit {code}\n")
+        script.chmod(0o755)
+
+    def polish(self) -> Said:
+        assert self.shop("allow", "--all", "--yes").code == 0
+        return self.shop.rspec("polisher", SPEC)
+
+    def calls(self) -> list[str]:
+        return self.called.read_text().splitlines() if self.called.exists() else []
+
+
+@pytest.fixture
+def desk(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    return Desk(shop, monkeypatch)
+
+
+RUBOCOP, STANDARD = f"--autocorrect --force-exclusion --format json {SPEC}", f"--fix --format json {SPEC}"
+CHOICES = [
+    # the files of the project, the linter, how it is called
+    ({".rubocop.yml": ""}, "rubocop", f"rubocop {RUBOCOP}"),
+    ({".rubocop_todo.yml": ""}, "rubocop", f"rubocop {RUBOCOP}"),
+    ({".rubocop.yml": "", ".standard.yml": ""}, "rubocop", f"rubocop {RUBOCOP}"),
+    ({".standard.yml": ""}, "standardrb", f"standardrb {STANDARD}"),
+    ({"Gemfile": "gem 'standard'\n"}, "standardrb", f"bundle exec standardrb {STANDARD}"),
+    ({"Gemfile": "gem 'rake'\n", ".rubocop.yml": ""}, "rubocop", f"bundle exec rubocop {RUBOCOP}"),
+]
+
+
+@pytest.mark.proves("S1-POL-03")
+@pytest.mark.parametrize(("files", "linter", "call"), CHOICES)
+def test_the_linter_of_the_configuration_corrects_the_spec_and_is_recorded(
+    desk: Desk, files: dict[str, str], linter: str, call: str
+) -> None:
+    for name in ("rubocop", "standardrb", "bundle"):
+        desk.program(name)
+    for path, text in files.items():
+        desk.shop.write(path, text)
+    said = desk.polish()
+    assert said.code in (0, 2), said.err
+    assert desk.calls() == [call]
+    assert desk.shop.document()["automation"]["linter"] == linter
+
+
+@pytest.mark.proves("S1-POL-03")
+@pytest.mark.parametrize("text", ["", "gem 'standard_deviation'\n# gem 'standard'\n"])
+def test_without_a_configured_linter_null_is_recorded_with_a_warning(desk: Desk, text: str) -> None:
+    for name in ("rubocop", "standardrb", "bundle"):
+        desk.program(name)
+    if text:
+        desk.shop.write("Gemfile", text)
+    said = desk.polish()
+    assert said.code == 2, said.err
+    assert "Warning: no linter is configured" in said.err
+    assert desk.calls() == []
+    automation = desk.shop.document()["automation"]
+    assert (automation["linter"], automation["polisher_completed"]) == (None, True)
+    assert any(one.startswith("polisher: no linter is configured") for one in automation["warnings"])
+
+
+@pytest.mark.proves("S1-POL-03")
+def test_a_configured_linter_that_is_not_installed_is_a_warning(desk: Desk) -> None:
+    desk.shop.write(".standard.yml", "")
+    said = desk.polish()
+    assert said.code == 2, said.err
+    assert "Warning: the linter cannot be started: standardrb (setting pack.rspec-v1.linter)" in said.err
+    assert desk.shop.document()["automation"]["linter"] is None
+
+
+@pytest.mark.proves("S1-POL-03", "S1-POL-01")
+@pytest.mark.parametrize(
+    ("output", "code", "text"),
+    [
+        (offence(6), 1, f"standardrb left 1 offences: {SPEC}:6: Style/Odd: Odd."),
+        ("no JSON here", 2, "standardrb failed: exit code 2, and no JSON result: no JSON here"),
+        ("", 0, "standardrb failed: exit code 0, and no JSON result: no output"),
+    ],
+)
+def test_an_offence_that_is_left_and_a_linter_that_breaks_down_fail_the_stage(
+    desk: Desk, output: str, code: int, text: str
+) -> None:
+    desk.shop.write(".standard.yml", "")
+    desk.program("standardrb", output, code)
+    said = desk.polish()
+    assert (said.code, said.out) == (1, "")
+    assert f"Error: {text}" in said.err
+    assert desk.shop.document()["automation"]["polisher_completed"] is False
+
+
+@pytest.mark.proves("S1-POL-03", "S1-SPEC-03")
+@pytest.mark.parametrize("output", [offence(1), offence(6, corrected=True)])
+def test_offences_outside_of_the_block_and_corrected_ones_do_not_fail_the_stage(desk: Desk, output: str) -> None:
+    desk.shop.write(".standard.yml", "")
+    desk.program("standardrb", output, 1)
+    said = desk.polish()
+    assert said.code in (0, 2), said.err
+    assert ("(outside of the method's block)" in said.err) == ('"corrected": false' in output)
+    assert desk.shop.document()["automation"]["linter"] == "standardrb"
+
+
+@pytest.mark.proves("S1-POL-03")
+@pytest.mark.skipif(shutil.which("rubocop") is None, reason="rubocop is not installed")
+def test_an_offence_that_the_real_rubocop_cannot_correct_is_named_with_its_line(desk: Desk) -> None:
+    rules = "AllCops:\n  NewCops: disable\n  SuggestExtensions: false\n  DisabledByDefault: true\n"
+    desk.shop.write(".rubocop.yml", f"{rules}Metrics/BlockLength:\n  Enabled: true\n  Max: 1\n")
+    said = desk.polish()
+    assert (said.code, said.out) == (1, "")
+    assert "rubocop left" in said.err
+    assert "Metrics/BlockLength" in said.err
+    assert Path(desk.shop.root / SPEC).exists()

@@ -1,0 +1,110 @@
+"""Outside the block of its method, an agent changes nothing in a spec file: what is there is a person's."""
+
+from __future__ import annotations
+
+import pytest
+
+from moot.packs.rspec_v1.rest_criteria import rest_is_kept, rest_is_kept_but_factory_calls
+from tests.specs.rspec_v1.shop import SPEC as PAYMENT_SPEC
+from tests.specs.rspec_v1.shop import Shop
+from tests.specs.rspec_v1.stage_inputs import SPEC, given, said
+
+OWN = "  describe '#process_payment' do\n    it 'pays' do\n      skip '{EXPECTATION}'\n    end\n  end\n"
+MINE = """\
+RSpec.describe PaymentService do
+  let(:user) { create(:user, admin: true) }
+
+  it 'is a service' do
+    expect(described_class.new).to be_a(described_class)
+  end
+
+  describe '#refund' do
+    it 'is high' do
+      expect(described_class.new.refund(1)).to eq(:high)
+    end
+  end
+"""
+FILE = f"{MINE}\n{OWN}end\n"
+ALONE = f"require 'spec_helper'\n\nRSpec.describe PaymentService do\n{OWN}end\n"
+FILLED = "let(:user) { nil }\n      expect(1).to eq(user)"
+
+
+def problems(before: str, after: str, criterion: object = rest_is_kept) -> list[str]:
+    return said(criterion(given(before), given(after)))  # type: ignore[operator]
+
+
+@pytest.mark.proves("S1-IMPL-01")
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (FILE, FILE),
+        (FILE, FILE.replace("skip '{EXPECTATION}'", FILLED)),
+        (FILE, FILE.replace(OWN, f"\n{OWN}\n")),
+        (ALONE, ALONE.replace("Service do\n", "Service do\n  let(:service) { described_class.new }\n\n")),
+        (ALONE, f"require 'set'\n{ALONE}"),
+    ],
+    ids=["nothing", "its block", "blank lines", "setup where no other test is", "a file that its own tests need"],
+)
+def test_an_agent_may_change_its_block_and_add_what_no_other_test_meets(before: str, after: str) -> None:
+    assert problems(before, after) == []
+
+
+@pytest.mark.proves("S1-IMPL-01", "S1-ARCH-01")
+@pytest.mark.parametrize(
+    ("old", "new", "found"),
+    [
+        ("eq(:high)", "be", "10: the block of #refund (line 8) was changed"),
+        ("be_a(described_class)", "be_truthy", "5: the example 'is a service' (line 4) was changed"),
+        ("Service do\n", "Service do\n  before { stub }\n", "2: `before { stub }` was added"),
+        ("admin: true", "admin: false", "2: line 2 was changed"),
+        ("Service do\n", "Service, :slow do\n", "1: line 1 was changed"),
+    ],
+)
+def test_whatever_else_changes_is_named_with_its_line(old: str, new: str, found: str) -> None:
+    assert problems(FILE, FILE.replace(old, new, 1)) == [
+        f"{SPEC}:{found}; only the block of #process_payment may change"
+    ]
+
+
+def test_lines_of_a_person_stay_even_where_no_other_test_is() -> None:
+    assert problems(ALONE, ALONE.replace("spec_helper", "rails_helper"))
+    assert problems(ALONE, ALONE.replace("require 'spec_helper'\n", ""))
+
+
+def test_shared_examples_that_the_class_includes_are_other_tests() -> None:
+    shared = ALONE.replace("Service do\n", "Service do\n  it_behaves_like 'a service'\n")
+    assert problems(shared, shared.replace("Service do\n", "Service do\n  before { stub }\n"))
+
+
+def test_comments_that_were_added_are_only_a_warning() -> None:
+    assert [one.blocks for one in rest_is_kept(given(FILE), given(f"{FILE}# more\n"))] == [False]
+
+
+@pytest.mark.proves("S1-FOPT-01")
+@pytest.mark.parametrize(
+    ("old", "new", "blocks"),
+    [
+        ("create(:user, admin: true)", "build_stubbed(:user, :admin)", [False]),
+        ("create(:user, admin: true)", "create(:guest)", [True]),
+        ("eq(:high)", "be", [True]),
+    ],
+)
+def test_the_factory_optimizer_is_warned_of_other_factory_calls_and_fails_by_more(
+    old: str, new: str, blocks: list[bool]
+) -> None:
+    found = rest_is_kept_but_factory_calls(given(FILE), given(FILE.replace(old, new)))
+    assert [one.blocks for one in found] == blocks
+
+
+@pytest.mark.proves("S1-IMPL-01", "S1-HARD-01")
+@pytest.mark.parametrize("stage", ["architect", "implementer"])
+def test_an_agent_cannot_weaken_a_test_of_a_person(shop: Shop, stage: str) -> None:
+    mine = "RSpec.describe Payment do\n  it 'refunds' do\n    expect(described_class.new.refund).to eq(1)\n  end\nend\n"
+    shop.write(PAYMENT_SPEC, mine)
+    shop.agents(**{stage: "weaken"})
+    failed = shop.run()
+    assert failed.code == 1
+    assert "the example 'refunds' (line 2) was changed; only the block of #process may change" in failed.err
+    assert shop.states()[stage] == "failed"
+    assert shop.document()["automation"][f"{stage}_completed"] is False
+    assert shop.run().code == 1, "what the failed attempt left is not taken for a person's"

@@ -1,0 +1,39 @@
+"""`moot run restore` on the files of this pipeline."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.specs.rspec_v1.shop import SOURCE, SPEC, Shop
+
+
+@pytest.mark.proves("S1-HARD-12", "S1-SPEC-02")
+def test_a_spec_file_is_taken_back_stage_by_stage_until_it_is_gone(staffed: Shop) -> None:
+    staffed.rspec("analyzer", SOURCE, "process")
+    assert staffed.rspec("architect", SOURCE).code in (0, 2)
+    said = staffed("run", "restore", "last", "--stage", "skeleton")
+    assert said.code == 0
+    assert f"kept {SPEC}: it was not there before skeleton" in said.out, "architect has changed it since"
+    said = staffed("run", "restore", "last", "--stage", "architect")
+    assert f"restored {SPEC}, as it was before architect, attempt 1" in said.out
+    assert "{CONTEXT_WORD}" in staffed.read(SPEC)
+    said = staffed("run", "restore", "last", "--stage", "skeleton", "--dry-run")
+    assert said.out == f"would remove {SPEC}, which skeleton, attempt 1 has made\n"
+    said = staffed("run", "restore", "last", "--stage", "skeleton")
+    assert said.out == f"removed {SPEC}, which skeleton, attempt 1 has made\n"
+    assert not (staffed.root / SPEC).exists()
+    versions = staffed.json("versions", SOURCE)
+    assert [one["stage"] for one in versions] == ["skeleton", "architect"], "the log has all versions"
+    assert "{CONTEXT_WORD}" in staffed.rspec("versions", SOURCE, "--show", "1").out
+
+
+@pytest.mark.proves("S1-HARD-12", "S1-HARD-07")
+def test_a_new_spec_file_that_somebody_edited_is_kept_and_named(staffed: Shop) -> None:
+    staffed.rspec("analyzer", SOURCE, "process")
+    staffed.rspec("skeleton", SOURCE)
+    mine = staffed.read(SPEC) + "# mine\n"
+    staffed.write(SPEC, mine)
+    said = staffed("run", "restore", "last")
+    assert said.code == 0
+    assert f"kept {SPEC}" in said.out
+    assert staffed.read(SPEC) == mine
