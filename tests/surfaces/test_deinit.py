@@ -158,6 +158,16 @@ def test_a_program_that_has_it_open_is_told_and_brings_nothing_back(quiet: Comma
 # What belongs to others
 
 
+def test_files_and_folders_of_packs_stay_and_are_named_once(bare: Command) -> None:
+    (bare.repo / ".planning" / "phases").mkdir(parents=True)
+    assert bare("init", "--pack", "gsd").code == 0
+    left = [line for line in bare("deinit", "--yes").out.splitlines() if line.startswith("Left in place: ")]
+    plans = f"Left in place: {bare.repo}/.planning/phases (a folder with files of a pack; agents may still use it)."
+    events = f"Left in place: {bare.repo}/.planning/blackboard/events.json (a file of a pack; agents may still use it)."
+    assert {plans, events} <= set(left)
+    assert len(left) == len(set(left))
+
+
 def test_settings_as_init_wrote_them_go_and_others_stay(bare: Command) -> None:
     assert bare("init", "--pack", "orchestrator").code == 0
     settings = bare.repo / "moot.toml"

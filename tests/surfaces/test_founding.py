@@ -52,9 +52,43 @@ def test_a_file_outside_any_repository_gets_the_private_workspace_of_the_account
     assert os.listdir(tmp_path / "elsewhere") == [".git"]
 
 
-def test_a_second_pack_in_the_private_workspace_is_left_to_the_person_who_owns_its_settings(tmp_path, env):
+def test_a_second_pack_is_activated_in_a_private_workspace_whose_settings_nobody_has_edited(tmp_path, env):
     (tmp_path / "loose").mkdir()
-    workspace_directory("loose/a.rb", str(tmp_path), env, "gsd")
+    (found,) = {workspace_directory("loose/a.rb", str(tmp_path), env, pack) for pack in ("gsd", "orchestrator", "gsd")}
+    with open(f"{found}/moot.toml", encoding="utf-8") as file:
+        assert file.readline() == 'packs = ["gsd", "orchestrator"]\n'
+
+
+def test_a_file_outside_any_repository_is_refused_without_a_trace_if_the_verb_needs_a_repository(tmp_path, env):
+    (tmp_path / "loose").mkdir()
+    with pytest.raises(Unavailable, match="loose is not in a workspace") as caught:
+        workspace_directory("loose/a.rb", str(tmp_path), env, PACK, loose=False)
+    assert caught.value.code == "no_workspace"
+    assert os.listdir(tmp_path) == ["loose"]
+
+
+@pytest.mark.parametrize("verb", ["cover", "discover"])
+def test_rspec_refuses_a_source_outside_any_repository_and_leaves_rspec_v1_to_work_there(
+    tmp_path, env, monkeypatch, capsys, verb
+):
+    loose = tmp_path / "loose"
+    loose.mkdir()
+    (loose / "coin.rb").write_text("class Coin\n  def flip\n    :landed\n  end\nend\n")
+    monkeypatch.chdir(loose)
+    for name, value in env.items():
+        monkeypatch.setenv(name, value)
+    assert main(["rspec", verb, "coin.rb"]) != 0
+    said = capsys.readouterr()
+    assert f"{loose} is not in a workspace" in said.err
+    assert os.listdir(tmp_path) == ["loose"]
+    assert main(["rspec-v1", "path", "coin.rb"]) == 0
+
+
+def test_a_second_pack_in_a_private_workspace_is_left_to_the_person_who_edited_its_settings(tmp_path, env):
+    (tmp_path / "loose").mkdir()
+    found = workspace_directory("loose/a.rb", str(tmp_path), env, "gsd")
+    with open(f"{found}/moot.toml", "a", encoding="utf-8") as file:
+        file.write("# mine\n")
     with pytest.raises(Usage, match="does not activate all of: gsd, orchestrator") as caught:
         workspace_directory("loose/a.rb", str(tmp_path), env, "orchestrator")
     assert 'packs = ["gsd", "orchestrator"]' in caught.value.remedy

@@ -52,3 +52,24 @@ def test_every_long_verb_tells_how_far_it_is(run: Command, tmp_path: Path) -> No
     for what in ("exporting", "importing", "copying"):
         last = [said for said in told if said[0] == what][-1]
         assert last[1] == last[2] > 0
+
+
+@pytest.mark.usefixtures("at_once")
+def test_it_is_hidden_while_something_else_is_written_and_shown_again(capsys: pytest.CaptureFixture[str]) -> None:
+    progress.draw("testing", 1, 4)
+    progress.hide()
+    progress.hide()
+    progress.draw("testing", 2, 4)
+    progress.draw("testing", 4, 4)
+    shown = [f"\r\x1b[K{text}" for text in ("testing: 25 %", "", "testing: 50 %", "")]
+    assert capsys.readouterr().err == "".join(shown)
+
+
+@pytest.mark.usefixtures("at_once")
+def test_a_line_that_does_not_fit_shows_its_end(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "20")
+    progress.draw("src/shop/payments.py: test", 1, 4)
+    progress.draw("src/shop/payments.py: test", 4, 4)
+    assert capsys.readouterr().err == "\r\x1b[K…nts.py: test: 25 %\r\x1b[K"

@@ -50,6 +50,7 @@ HEADINGS = {
     "moot.api.verbs.effects.effects": "Automation",
     "moot.pipelines.verbs": "Packs",
     "moot.pipelines.inspection": "Packs",
+    "moot.pipelines.restoring": "Packs",
     "moot.runs.inspection": "Packs",
     "moot.api.verbs.search": "Log",
     "moot.overview.verbs": "Workspace",

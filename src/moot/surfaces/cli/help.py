@@ -78,8 +78,8 @@ def manual_lines(verb: Verb) -> list[str]:
     lines = [*_hanging(reference.synopsis(verb)), "", *_wrapped(verb.summary), reference.kind(verb)]
     others = contents.aliases_of(verb.name)
     lines += [f"Alias: {', '.join(others)}.", ""] if others else [""]
-    if verb.detail:
-        lines += [*_wrapped(verb.detail), ""]
+    for paragraph in filter(None, verb.detail.split("\n")):
+        lines += [*_wrapped(paragraph), ""]
     if verb.params:
         lines += [line for param in verb.params for line in _param(param)] + [""]
     lines += [line for said in reference.types_used(verb) for line in (*_wrapped(said), "")]

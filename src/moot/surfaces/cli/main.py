@@ -40,6 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except MootError as error:
         return _complained(too_many_open_files() if is_exhausted(error) else error, as_json=as_json)
     except KeyboardInterrupt:
+        voices.end_line()
         return _INTERRUPTED
     except voices.UnsaidError as unsaid:
         return _unsaid(unsaid)
@@ -146,6 +147,14 @@ def _run_verb(line: CommandLine, verb: Verb) -> int:
 
         if can_draw(os.environ):
             return watch_live(parse.directory(line), os.environ, named=line.directory is not None)
+    if line.verb == "run status" and arguments.get("follow") and not line.json and sys.stdout.isatty():
+        from moot.surfaces.cli.watching import can_draw
+
+        if can_draw(os.environ):
+            from moot.surfaces.cli.run_watching import follow_live
+
+            name = arguments.get("id")
+            return follow_live(parse.directory(line), str(name) if name else None, named=line.directory is not None)
     answer, reader = _answer(line, verb, arguments)
     try:
         voices.tell(answer, as_json=line.json)
@@ -197,7 +206,8 @@ def _answer(line: CommandLine, verb: Verb, arguments: dict[str, object]) -> tupl
     if verb.founds and named:
         from moot.wiring.founding import workspace_directory
 
-        named = [workspace_directory(named[0], cwd, os.environ, verb.name.partition(" ")[0], caller, "cli")]
+        pack, loose = verb.name.partition(" ")[0], not verb.in_repository
+        named = [workspace_directory(named[0], cwd, os.environ, pack, caller, "cli", loose=loose)]
     workspace = open_workspace(
         cwd,
         os.environ,

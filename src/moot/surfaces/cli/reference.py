@@ -59,6 +59,10 @@ ENVIRONMENT = (
     ("MOOT_RUN", "Set for the commands that `moot run` starts: the id of the run."),
     ("MOOT_STAGE", "Set for the commands of stages: the name of the stage."),
     (
+        "MOOT_PROGRAM",
+        "Set for the commands of stages: marks the processes that a command starts, so that they end with it (Linux).",
+    ),
+    (
         "MOOT_GUARD, MOOT_GUARD_REASON",
         "If off, the guard lets a commit or push through, and records it with the reason.",
     ),

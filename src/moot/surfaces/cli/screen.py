@@ -18,7 +18,8 @@ _WIDE = 120  # columns: from this width on, sections are in two columns
 _GAP = 2
 _HELP_FROM = 8  # lines
 _SECTIONS = 7  # without those of packs; before the first overview is read
-_HELP = "one section   0 all   ↑↓ scroll   q quit"
+_CHOICES = "one section   0 all   "
+_HELP = "↑↓ scroll   q quit"
 _RIGHT = ("agents", "claims", "mail")
 _DEEP = 1000  # maximum number of lines to scroll through
 
@@ -37,7 +38,8 @@ def compose(head: Line, panes: Sequence[Pane], width: int, height: int, choice: 
     """At most as many lines as the screen has, each at most as wide as the screen."""
     if width < 1 or height < 1:
         return []
-    foot = [fit(((f"1-{min(len(panes) or _SECTIONS, 9)} {_HELP}", "dim"),), width)] if height >= _HELP_FROM else []
+    choices = "" if len(panes) == 1 else f"1-{min(len(panes) or _SECTIONS, 9)} {_CHOICES}"
+    foot = [fit(((f"{choices}{_HELP}", "dim"),), width)] if height >= _HELP_FROM else []
     room = height - 1 - len(foot)
     if 0 < choice.section <= len(panes):
         body = _alone(panes[choice.section - 1], choice, width, room)

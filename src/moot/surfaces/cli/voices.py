@@ -103,7 +103,21 @@ def tell_aside(answer: Answer, why: UnsaidError, *, as_json: bool) -> None:
         hush(sys.stderr)  # the exit code reports it
 
 
+def end_line() -> None:
+    """After Ctrl-C: the terminal shows `^C`, and the shell goes on in the next line."""
+    if sys.stderr.isatty():
+        _aside("\n")
+
+
+def hide_progress() -> None:
+    """Remove the line that shows the progress, if there is one, before something else is written."""
+    shown = sys.modules.get("moot.surfaces.cli.progress")
+    if shown is not None:
+        shown.hide()
+
+
 def _say(answer: Answer) -> None:
+    hide_progress()
     if answer.table is not None and sys.stdout.isatty():
         from moot.surfaces.cli.tables import draw
 
@@ -133,6 +147,7 @@ def complain(error: MootError, *, as_json: bool) -> None:
 def _aside(text: str) -> None:
     """Write to standard error. A failure is ignored: the exit code reports the outcome, too."""
     try:
+        hide_progress()
         sys.stderr.write(text)
         sys.stderr.flush()
     except OSError:

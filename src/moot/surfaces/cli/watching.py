@@ -24,7 +24,7 @@ from moot.wiring import open_workspace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from moot.api.call import Call
     from moot.log import Log
@@ -70,10 +70,15 @@ def watch_live(cwd: str, env: Mapping[str, str], *, named: bool = False) -> int:
     workspace = open_workspace(cwd, env, reading=True, named=named)
     # Errors are reported before the terminal changes. The listening thread has its own engine.
     call, listener = workspace.call(decide(env)), workspace.call(decide(env))
+    return drawn(lambda terminal, ear: Watch(call, terminal, ear), listener, env)
+
+
+def drawn(watch: Callable[[Terminal, Ear], Watch], listener: Call, env: Mapping[str, str]) -> int:
+    """Draw until the person quits, or there is nothing more to watch. Returns the exit code."""
     ear = Ear(listener.engine.log)
     try:
         with Terminal(sys.stdout, sys.stdin, colours=not env.get("NO_COLOR")) as terminal:
-            Watch(call, terminal, ear).run()
+            watch(terminal, ear).run()
     except KeyboardInterrupt:
         return 0
     except Ended as ended:
@@ -129,23 +134,25 @@ class Ear:
 class Watch:
     """The state of one `moot watch`."""
 
-    def __init__(self, call: Call, terminal: Terminal, ear: Ear) -> None:
+    tick = _TICK
+
+    def __init__(self, call: Call, terminal: Terminal, ear: Ear, *, section: int = 0) -> None:
         self._call = call
         self._terminal = terminal
         self._ear = ear
         self._recent = Recent()
-        self._choice = Choice()
+        self._choice = Choice(section=section)
         self._head: Line = (("Looking …", "dim"),)
         self._panes: tuple[Pane, ...] = ()
 
     def run(self) -> None:
-        """Run until the person quits."""
+        """Run until the person quits, or there is nothing more to watch."""
         self._draw()
         self._look()
         self._draw()
         looked, stale = time.monotonic(), False
-        while True:
-            pause = _LEAST if stale else _TICK
+        while not self._is_over():
+            pause = _LEAST if stale else self.tick
             pressed, ready = self._terminal.wait([self._ear.pipe], looked + pause - time.monotonic())
             if ready:
                 drain(self._ear.pipe)
@@ -154,7 +161,7 @@ class Watch:
                 if key == "leave":
                     return
                 self._press(key)
-            if time.monotonic() - looked >= (_LEAST if stale else _TICK):
+            if time.monotonic() - looked >= (_LEAST if stale else self.tick):
                 self._look()
                 looked, stale = time.monotonic(), False
             self._draw()
@@ -163,7 +170,7 @@ class Watch:
         if self._ear.superseded is not None:
             raise self._ear.superseded
         try:
-            found = overview(self._call, self._recent)
+            self._head, self._panes = self._read()
         except Unavailable as error:
             if error.code == "newer_log":
                 raise
@@ -171,8 +178,15 @@ class Watch:
             self._head = (("moot ", "bold"), ("cannot read the workspace, trying again", "bad"))
             trouble = Pane("problems", f"Problems {error.code}", (((said, "bad"),),), "bad", urgent=True)
             self._panes = (trouble, *self._panes[1:])
-            return
-        self._head, self._panes = headline(found), panes(found)
+
+    def _read(self) -> tuple[Line, tuple[Pane, ...]]:
+        """What to show now."""
+        found = overview(self._call, self._recent)
+        return headline(found), panes(found)
+
+    def _is_over(self) -> bool:
+        """Whether there is nothing more to watch."""
+        return False
 
     def _press(self, key: str) -> None:
         if key in _STEPS:

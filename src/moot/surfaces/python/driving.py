@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
     from moot.api.protocol.stage import Stage
     from moot.core.deciders.run import Run
-    from moot.pipelines.inspection import RestoredFiles, StageReason
+    from moot.pipelines.inspection import StageReason
     from moot.pipelines.planning import PlannedTarget
+    from moot.pipelines.restoring import RestoredFiles
     from moot.pipelines.status import RunStatus, WavesStatus
     from moot.pipelines.steps import PipelineStep
     from moot.runs.inspection import RunOutput
@@ -119,6 +120,7 @@ class Drives(ABC):
         *,
         stage: str | None = None,
         attempt: int | None = None,
+        overwritten: bool = False,
         key: str | None = None,
         dry_run: bool = False,
     ) -> RestoredFiles:
