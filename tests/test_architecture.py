@@ -225,6 +225,28 @@ def test_nothing_inside_imports_the_package_root() -> None:
     none(found, "Imports of the package root; import the module that has the name:")
 
 
+# The modules outside packs/ruby that read syntax trees of Ruby: the analysis of methods into characteristics.
+READS_TREES = {
+    f"moot/packs/rspec/{name}.py"
+    for name in ("analysis_calls", "analysis_conditions", "analysis_flow", "analysis_setup", "behaviours")
+}
+TREE_WORDS = {"named_children", "child_by_field_name", "start_byte", "end_byte", "start_point", "end_point"}
+
+
+def test_only_the_package_for_ruby_and_the_analysis_read_syntax_trees() -> None:
+    found = set()
+    for source in SOURCES:
+        if source.name.startswith("moot/packs/ruby/"):
+            continue
+        for node in ast.walk(source.tree):
+            imports = isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tree_sitter")
+            imports = imports or (isinstance(node, ast.Import) and node.names[0].name.startswith("tree_sitter"))
+            if imports or (isinstance(node, ast.Attribute) and node.attr in TREE_WORDS):
+                found.add(source.name)
+    none(sorted(found - READS_TREES), "Modules that read syntax trees; let packs/ruby return plain values:")
+    none(sorted(READS_TREES - found), "Modules that no longer read syntax trees; take them from the list:")
+
+
 def test_sql_stands_in_sql_files() -> None:
     found = [
         f"{source.at(node)}: {text.strip()[:60]!r}"

@@ -82,6 +82,12 @@ COMPOSED = {
     "no_backup": ("The file is not an intact backup.", ""),
     "no_current_task": ("The caller has no task, or more than one.", ""),
     "not_sound": ("`moot verify` found problems; the error lists them.", ""),
+    "report_not_written": ("The review report cannot be written: something else is in its place.", ""),
+    "report_unreadable": ("The review report cannot be read: something else is in its place.", ""),
+    "stage_not_ready": (
+        "A stage cannot start: a file that it reads is missing, or its document is not valid; the error says what.",
+        "Correct it, then run the command again.",
+    ),
     "path_malformed": (
         "A path is empty or too long, or has a backslash or a control character.",
         "Write it from the root of the repository, with `/` between names.",

@@ -46,6 +46,7 @@ def test_an_example_does_what_its_page_says(page: Path, name: str, code: str, tm
     (tmp_path / name).write_text(code, encoding="utf-8")
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
     words = ["-m", "pytest", "-q", "--strict-markers", "-W", "error", "-p", "no:cacheprovider"]
+    words += [f"--basetemp={tmp_path / 'inner'}"]  # otherwise it also removes the folders of earlier runs
     env = {key: value for key, value in os.environ.items() if not key.startswith(("MOOT_", "PYTEST_"))}
     done = subprocess.run(
         [sys.executable, *(words if name.startswith("test_") else []), name],

@@ -19,7 +19,7 @@ from moot.pipelines.steps import PipelineStep
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "docs" / "examples" / "python-checks"
 PATIENCE = 60
-STAGES = ["lint", "test", "review"]
+STAGES = ["lint", "outline", "test", "review"]
 SOURCE = "def total(prices):\n    return sum(prices)\n"
 TESTS = """import unittest
 
@@ -98,6 +98,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Project
 def test_the_first_run_runs_every_stage_and_the_second_one_none(project: Project) -> None:
     assert project.run() == [f"{stage} passed" for stage in STAGES]
     assert (project.root / "reviews/prices.md").read_text() == "## total\n\nFine.\n"
+    facts = json.loads((project.root / ".checks/prices.py.json").read_text())
+    assert facts == {"functions": [{"name": "total", "line": 1}], "outlined": True}
     assert project.run() == [f"{stage} reused" for stage in STAGES]
 
 
@@ -124,7 +126,7 @@ def test_a_file_that_cannot_be_compiled_ends_the_run_before_its_tests(project: P
 
 def test_a_failing_test_ends_the_run_before_the_review(project: Project) -> None:
     project.write("prices.py", "def total(prices):\n    return 7\n")
-    assert project.run() == ["lint passed", "test failed"]
+    assert project.run() == ["lint passed", "outline passed", "test failed"]
 
 
 @pytest.mark.parametrize(
@@ -139,7 +141,7 @@ def test_a_failing_test_ends_the_run_before_the_review(project: Project) -> None
 )
 def test_an_agent_that_only_says_it_succeeded_is_caught(project: Project, body: str, why: str) -> None:
     project.reviewer(body)
-    assert project.run() == ["lint passed", "test passed", "review failed"]
+    assert project.run() == ["lint passed", "outline passed", "test passed", "review failed"]
     assert why in project.failure
 
 
@@ -156,5 +158,5 @@ def test_a_run_that_is_killed_in_a_stage_goes_on_with_that_stage(project: Projec
         process.kill()
         process.wait(PATIENCE)
     project.reviewer(WRITES + SUCCEEDS)
-    assert project.run(resume=True) == ["lint reused", "test reused", "review passed"]
+    assert project.run(resume=True) == ["lint reused", "outline reused", "test reused", "review passed"]
     assert [run.outcome for run in project.person.runs()] == ["passed"]

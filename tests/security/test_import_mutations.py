@@ -16,7 +16,11 @@ from tests.security.lines import CORPUS, moot, read, workspace, write
 pytestmark = pytest.mark.usefixtures("person")
 
 # log-3, what a pack with documents wrote after it, and then a blackboard and a driver
-LINES = [*read(CORPUS / "documents.jsonl"), *read(CORPUS / "feeds-and-runs.more")]
+OTHERS = [*read(CORPUS / "documents.jsonl"), *read(CORPUS / "feeds-and-runs.more")]
+# then a pipeline over three files: passed, reused, skipped, failed, resumed, killed, two at once, restored
+PIPELINE = [line for line in read(CORPUS / "pipelines.more") if line["type"] != "moot.blob"]
+BLOBS = [line for line in read(CORPUS / "pipelines.more") if line["type"] == "moot.blob"]
+LINES = [*OTHERS, *PIPELINE]
 VALUES: tuple[Any, ...] = (
     None, True, 0, -1, 1 << 70, 0.5, 1e308, "", "x", "\x00", "two\nlines", "../../victim", "Ada#1", "Ada#x", "person:",
     "a" * 70_000, "src/[", "\ud800", "\u202e", "task-001",
@@ -24,15 +28,25 @@ VALUES: tuple[Any, ...] = (
 )  # fmt: skip
 LOOKS = (
     "agents --all", "board --all", "ready", "claims", "who-holds src/b.py", "artifacts", "decisions --all",
-    "checkpoints --all", "receipts", "runs", "run show last", "held", "effects", "needs-me",
+    "checkpoints --all", "receipts", "runs", "run show last", "run status", "run status src/a.txt", "run explain",
+    "doc list", "doc show src--a.txt", "held", "effects", "needs-me",
     "overdue --all", "log --limit 500", "explain task-001", "search it", "watch --once", "doctor", "export -", "verify",
     "inbox --peek --agent Ada", "mailbox developer", "task show task-001", "instructions task-050", "who-holds **",
 )  # fmt: skip
 ACTS = ("send Ada hello", "task add more", "emit cache:warmed", "mirror", "handle --drain")
 
 
-def types() -> list[str]:
-    return sorted({line["type"] for line in LINES})
+def firsts() -> dict[str, int]:
+    """The position of the first event of each type, and of the first that the pipeline wrote."""
+    found: dict[str, int] = {}
+    for line in OTHERS:
+        found.setdefault(line["type"], line["mootposition"])
+    for line in PIPELINE:
+        found.setdefault(f"{line['type']} of a pipeline", line["mootposition"])
+    return dict(sorted(found.items()))
+
+
+FIRSTS = firsts()
 
 
 def whole(position: int) -> tuple[int, int]:
@@ -69,18 +83,17 @@ def survives(place: Path) -> None:
         assert ws.claim("nobody/has/this.txt").id
 
 
-def tried(type_: str, tmp_path: Path, count: int) -> tuple[int, int]:
-    chance = random.Random(type_)
-    position = next(line["mootposition"] for line in LINES if line["type"] == type_)
+def tried(case: str, tmp_path: Path, count: int) -> tuple[int, int]:
+    chance, position = random.Random(case), FIRSTS[case]
     first, last = whole(position)
     before = workspace(tmp_path / "before")
-    assert moot(before, "import", str(write(tmp_path / "before.jsonl", LINES[:first])))[0] == 0
+    assert moot(before, "import", str(write(tmp_path / "before.jsonl", [*LINES[:first], *BLOBS])))[0] == 0
     refused = taken = 0
     for number, line in enumerate(mutations(LINES[position - 1], chance, count)):
         place = tmp_path / f"w{number}"
         shutil.copytree(before, place)
         lines = [line if at == position - 1 else LINES[at] for at in range(first, last)]
-        code, said = moot(place, "import", str(write(tmp_path / "x.jsonl", lines)))
+        code, said = moot(place, "import", str(write(tmp_path / "x.jsonl", [*lines, *BLOBS])))
         if code:
             assert any(word in said for word in ("[bad_import]", "[another_history]", "[import_gap]")), said
             refused += 1
@@ -92,21 +105,27 @@ def tried(type_: str, tmp_path: Path, count: int) -> tuple[int, int]:
     return refused, taken
 
 
-@pytest.mark.parametrize("type_", types())
-def test_a_changed_event_is_refused_or_harms_nobody(type_: str, tmp_path: Path) -> None:
-    refused, _ = tried(type_, tmp_path, 1)
+@pytest.mark.parametrize("case", FIRSTS)
+def test_a_changed_event_is_refused_or_harms_nobody(case: str, tmp_path: Path) -> None:
+    refused, _ = tried(case, tmp_path, 1)
     assert refused
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("type_", types())
-def test_every_change_of_an_event_is_refused_or_harms_nobody(type_: str, tmp_path: Path) -> None:
-    tried(type_, tmp_path, len(VALUES))
+@pytest.mark.parametrize("case", FIRSTS)
+def test_every_change_of_an_event_is_refused_or_harms_nobody(case: str, tmp_path: Path) -> None:
+    tried(case, tmp_path, len(VALUES))
 
 
 def test_the_corpus_has_events_of_all_kinds() -> None:
     from moot.core.kind import kinds
 
     there = {line["subject"].partition("/")[0] for line in LINES}
-    # permits came after this corpus; tests/core/test_permit.py has their rules
-    assert there >= {kind.name for kind in kinds()} - {"settings", "permit"}
+    assert there >= {kind.name for kind in kinds()} - {"settings"}
+
+
+def test_the_corpus_of_pipelines_has_every_event_of_runs_and_permits() -> None:
+    from moot.core.kind import kind_of
+
+    there = {line["type"] for line in PIPELINE}
+    assert there >= {*kind_of("run").events, *kind_of("permit").events}

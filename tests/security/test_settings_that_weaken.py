@@ -127,6 +127,19 @@ def test_receipts_that_were_demanded_are_not_given_up_by_an_edit(run: Command) -
     assert run("verify").code == 0
 
 
+def test_an_init_that_is_not_a_persons_says_what_a_person_has_to_allow(tmp_path: Path) -> None:
+    command = new_command(tmp_path)
+    ran = command("init", "--pack", "gsd", "--json", agent="Ada")
+    assert (ran.code, ran.result.get("allowed", [])) == (0, [])
+    (withheld,) = ran.result["withheld"]
+    assert withheld.startswith('packs = ["gsd"]; in force instead: ')
+    (warning,) = [one["message"] for one in json.loads(ran.out)["warnings"] if one["code"] == "settings_withheld"]
+    assert "`moot allow settings`" in warning
+    command.environment |= {"MOOT_PERSON": "1"}
+    assert command("init", "--json").result["allowed"] == ['packs = ["gsd"]']
+    assert "settings_withheld" not in command("init", agent="Ada").err
+
+
 def test_an_agent_cannot_allow_settings(run: Command) -> None:
     settings(run, NO_REVIEW)
     assert run("allow", "settings", "--yes", "--json", agent="Ada").code != 0

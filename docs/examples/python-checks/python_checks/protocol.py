@@ -1,4 +1,4 @@
-"""The code of the pipeline: two stages that run programs, and what a review must contain."""
+"""The code of the pipeline: programs to run, a stage that fills the document, and what a review must contain."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from moot.pipelines.contract import Pipeline, Problem, StageError, StageInput, S
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
 
 class Checks(Protocol):
     """The pack. It has no messages and no tasks, only stages."""
@@ -21,6 +23,12 @@ class Checks(Protocol):
 
 def lint(given: StageInput) -> StageOutput:
     return _checked(given, ["-m", "py_compile", given.path("source")], "it cannot be compiled")
+
+
+def outline(given: StageInput) -> StageOutput:
+    """Note the functions, so that the reviewer need not look for them."""
+    found = [node for node in ast.walk(ast.parse(given.text("source"))) if isinstance(node, _FUNCTIONS)]
+    return StageOutput(document={"/functions": [{"name": node.name, "line": node.lineno} for node in found]})
 
 
 def test(given: StageInput) -> StageOutput:
@@ -38,14 +46,14 @@ def names_every_function(_before: StageInput, after: StageInput) -> Iterator[Pro
     """A review has a section for every function."""
     review = (after.file("review") or b"").decode("utf-8", "replace")
     sections = {line.removeprefix("## ").strip() for line in review.splitlines() if line.startswith("## ")}
-    for node in ast.walk(ast.parse(after.text("source"))):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name not in sections:
-            yield Problem(f"the review does not mention {node.name}", path=after.path("source"), line=node.lineno)
+    for one in (after.document or {})["functions"]:
+        if one["name"] not in sections:
+            yield Problem(f"the review does not mention {one['name']}", path=after.path("source"), line=one["line"])
 
 
 class ChecksPipeline(Pipeline):
     """What `[[stage]]` in pack.toml names."""
 
     version = "1"
-    stages = {"lint": lint, "test": test}  # noqa: RUF012
+    stages = {"lint": lint, "outline": outline, "test": test}  # noqa: RUF012
     criteria = {"names-every-function": names_every_function}  # noqa: RUF012
