@@ -1,7 +1,7 @@
 """Which claims stand in the way of a commit or push.
 
-Whoever commits files is treated like an agent that asks for a shared claim on them: the exclusive claims of other
-holders stand in the way. A shared claim does not, because everybody could share it. File names are literal: nothing in
+Committing files is treated like asking for a shared claim on them: the exclusive claims of other holders stand in the
+way. A shared claim does not, because everybody could share it. File names are literal: nothing in
 them is a wildcard, and they may have characters that a claim cannot name.
 """
 

@@ -177,8 +177,8 @@ def _discard(path: str) -> None:
 def sweep(root: str, paths: Iterable[str], folders: Sequence[str] = ()) -> None:
     """Remove what writers of these files left beside them when they were killed.
 
-    Only regular files with such a name, of this account, that are not new, and that no process has locked: whoever
-    writes one keeps it locked. What cannot be removed stays.
+    Only regular files with such a name, of this account, that are not new, and that no process has locked: a
+    writer keeps its file locked. What cannot be removed stays.
     """
     for path in paths:
         try:

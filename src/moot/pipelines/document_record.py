@@ -43,7 +43,7 @@ class DocumentRecord:
         yield from self._noted(commit, stage, errors=output.errors, warnings=output.warnings)
 
     def _failure(self, commit: Any, stage: Stage, error: StageError) -> Iterator[documents.DocumentChange]:
-        """What a stage that failed changes: its marker is taken back, whoever has set it, and its error is noted."""
+        """What a stage that failed changes: its marker is taken back, no matter who set it, and its error is noted."""
         opened = self._has_document(commit)
         if error.document and not documents.foreign(self.pack, stage, error.document):
             yield from documents.by_author(self.pack, stage, error.document, ())

@@ -5,7 +5,7 @@
                                     may outlive a process that was killed
 
 A token without a locked file is dead: that is the evidence by which an interrupted run is recognised, and its seat
-taken back. Nobody ever has to remove a file: one that is left behind is removed by whoever finds its process dead.
+taken back. Nobody has to remove a file by hand: the next process that finds its owner dead removes it.
 """
 
 from __future__ import annotations

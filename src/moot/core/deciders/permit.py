@@ -6,7 +6,7 @@ What always holds:
   wants one of the same things (a target, a file, a document).
 - Seats are granted in the order in which they were asked for. Only somebody who waits for a thing can be passed by
   others who do not want that thing.
-- Whoever frees a seat also grants the next ones, in the same commit.
+- The commit that frees a seat also grants the next ones.
 - A seat whose process has ended is taken back, by evidence that the process has ended, never because of a clock.
 
     waiting → holding → (gone)

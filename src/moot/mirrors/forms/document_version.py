@@ -2,7 +2,7 @@
 
     # moot: version 1234 of notes...metadata.payment
 
-Whoever edits the text keeps the line. So moot knows which version an edit is based on, even if the file was written
+An editor keeps the line. So moot knows which version an edit is based on, even if the file was written
 again since the editor read it. A program that loads and dumps YAML drops the line; then the edit is taken to be based
 on the last version that was written to the file. The number is the position of the document's last event in the log.
 """

@@ -1,7 +1,7 @@
 """What must hold on the real spec file after a stage. Each criterion gets the inputs before and after it.
 
 A marker is a claim until these hold. They judge the block of the target method, except that no test of the file may
-vanish, whoever wrote it. The rest of the file has criteria of its own (`rest_criteria`).
+vanish, no matter who wrote it. The rest of the file has criteria of its own (`rest_criteria`).
 """
 
 from __future__ import annotations

@@ -370,7 +370,7 @@ VERBS = (
     ),
     Verb(
         "instructions missing",
-        "Report that a task has no instructions, so that it goes back to the one who assigns it.",
+        "Report that a task has no instructions, so that it goes back to the agent or person who assigns it.",
         report_missing,
         kind="speak",
         params=(
