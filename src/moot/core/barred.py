@@ -1,8 +1,8 @@
 """Which claims stand in the way of a commit or push.
 
 Committing files is treated like asking for a shared claim on them: the exclusive claims of other holders stand in the
-way. A shared claim does not, because everybody could share it. File names are literal: nothing in
-them is a wildcard, and they may have characters that a claim cannot name.
+way. A shared claim does not, because everybody could share it. File names are literal: nothing in them is a wildcard,
+and they may have characters that a claim cannot name.
 """
 
 from __future__ import annotations
