@@ -353,7 +353,7 @@ class EntriesForm(Form):
         return [Notice("mailbox_emptied", f"{said} {back}")]
 
     def _tell_of_old(self, work: Work, one: Instance) -> Notice:
-        """Say that an empty file like those that moot wrote counts as an old copy: its writer may have meant to clear."""
+        """Say that an empty file like those that moot wrote is an old copy: its writer may have meant to clear."""
         said = "was replaced by an empty file that moot wrote earlier: an old copy, so nothing was cleared."
         newer = f"set {self._read} to the time of clearing, or run " if self._read else ""
         said += f" To clear it, {newer}`{command_line('mailbox clear', self.spec.mailbox, options='--force')}`."
