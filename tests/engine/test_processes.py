@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from moot.processes import NotStarted, Ran, run
+from moot.processes import NotStarted, Ran, escaped, run
 from tests.faults.crew import alive, until
 
 if TYPE_CHECKING:
@@ -288,14 +288,32 @@ def test_one_that_moved_to_its_own_session_and_holds_nothing_is_left_alone(tmp_p
     os.kill(int(shown), 9)
 
 
+@pytest.mark.parametrize("body", ["pass", "print('x' * 50_000)"])
+def test_output_that_nobody_has_read_yet_is_not_taken_for_a_process_that_holds_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: str
+) -> None:
+    sought: list[int] = []
+    monkeypatch.setattr(escaped, "signal_escaped", lambda _number, program, *_: sought.append(program))
+
+    def ended(process: int, _since: int | None) -> None:
+        os.waitid(os.P_PID, process, os.WEXITED | os.WNOWAIT)
+
+    ran, shown = python(body, tmp_path, leave=False, apart=True, started=ended)
+    assert len(shown) == ran.output.size == (50_001 if "print" in body else 0)
+    assert sought == [], "there is nothing to look for among all processes"
+
+
 def test_nothing_is_reported_left_if_nothing_was(tmp_path: Path) -> None:
     assert not python("pass", tmp_path, leave=False)[0].left
 
 
 def test_the_caller_learns_the_process_and_hears_that_it_is_alive(tmp_path: Path) -> None:
-    started: list[int] = []
+    started: list[tuple[int, int | None]] = []
     beats: list[float] = []
     script = "import os, sys, time; print(os.getpid(), os.getpgid(0)); time.sleep(1)"
-    _, shown = python(script, tmp_path, started=started.append, alive=lambda: beats.append(0.0), every=0.1)
-    assert shown.split() == [str(started[0]).encode()] * 2
+    note = lambda *known: started.append(known)  # noqa: E731
+    _, shown = python(script, tmp_path, started=note, alive=lambda: beats.append(0.0), every=0.1)
+    ((process, since),) = started
+    assert shown.split() == [str(process).encode()] * 2
+    assert (since or 0) >= (escaped.start_of(os.getpid()) or 0)
     assert beats

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,15 @@ def test_lines_that_are_neither_in_the_first_nor_in_the_last_content_are_lost(
     found = list(watched.overwritten(first, last))
     assert [one.lines for one in found] == ([lost] if lost else [])
     assert all(line.encode() in one.data for one in found for line in lost)
+
+
+def test_without_a_file_that_may_change_nobody_looks(tmp_path: Path) -> None:
+    before = threading.active_count()
+    with WatchedFiles(Target("t", str(tmp_path), {}), ["folder/"]):
+        assert threading.active_count() == before
+    with WatchedFiles(Target("t", str(tmp_path), {}), ["a"]):
+        assert threading.active_count() == before + 1
+    assert threading.active_count() == before
 
 
 def test_what_is_not_a_file_of_the_target_is_not_looked_at(tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ class AgentInput(Record):
     alive: Callable[[], object]
     show: Callable[[bytes], object] | None = None
     hold: int | None = None  # a lock file that the command inherits, to show that it still runs
-    started: Callable[[int], object] | None = None  # gets the id of its process group
+    started: Callable[[int, int | None], object] | None = None  # see `processes.run`
     words: Mapping[str, str] = {}  # what replaces a word of the command, such as `{source}`
     cancel: Callable[[], bool] | None = None  # whether to end it now
     mark: str = ""  # in the environment of all processes that it starts

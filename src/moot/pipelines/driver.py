@@ -101,8 +101,8 @@ class CommandLock:
         _discard(self._path)
         os.close(self.file)
 
-    def started(self, group: int) -> None:
-        os.pwrite(self.file, f"{group} {start_of(group)} {self.mark}".ljust(_NOTE).encode(), 0)
+    def started(self, group: int, since: int | None) -> None:
+        os.pwrite(self.file, f"{group} {since} {self.mark}".ljust(_NOTE).encode(), 0)
 
 
 def is_alive(state: str, token: str) -> bool:

@@ -51,17 +51,20 @@ class WatchedFiles:
         self._seen: dict[str, list[bytes]] = {path: [] for path in self._paths}
         self._marks: dict[str, tuple[int, ...] | None] = {}
         self._end = threading.Event()
-        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._thread: threading.Thread | None = None  # only if there is something to look at
 
     def __enter__(self) -> None:
-        self._look()
-        self._thread.start()
+        if self._paths:
+            self._look()
+            self._thread = threading.Thread(target=self._watch, daemon=True)
+            self._thread.start()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._end.set()
-        self._thread.join()
+        if self._thread is not None:
+            self._end.set()
+            self._thread.join()
 
     def _watch(self) -> None:
         while not self._end.wait(INTERVAL):

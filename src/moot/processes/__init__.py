@@ -96,7 +96,7 @@ def run(
     hold: Sequence[int] = (),
     every: float = _BEAT,
     leave: bool = True,
-    started: Callable[[int], object] | None = None,
+    started: Callable[[int, int | None], object] | None = None,
     mark: str = "",
 ) -> Ran:
     """Run a program until it exits, and keep the last `keep` bytes of its output.
@@ -106,7 +106,7 @@ def run(
     in it. Processes that it leaves running when it exits are neither ended nor waited for, unless `leave` is False:
     then those of its process group are ended, and at its time limit, when it is cancelled, or when it left some, also
     those that left the group (`escaped`), which its `mark` in their environment shows. `started` gets the id of its
-    process, which is that of the group.
+    process, which is that of the group, and when it started (`escaped.start_of`).
     """
     mark = "" if leave else mark or escaped.new_mark()
     env = escaped.marked(env, mark) if mark else env
@@ -114,11 +114,12 @@ def run(
     with ExitStack() as stack:
         given = {"stdout": subprocess.PIPE, "stderr": errors, "start_new_session": True, "pass_fds": tuple(hold)}
         child = _started(argv, cwd=cwd, env=env, data=stdin, **given)
+        since = escaped.start_of(child.pid) if mark or started is not None else None
         if started is not None:
-            started(child.pid)
+            started(child.pid, since)
         pipes = [stack.enter_context(pipe) for pipe in (child.stdout, child.stderr) if pipe is not None]
         readers = [_Reader(pipe.fileno(), keep, show if number == 0 else None) for number, pipe in enumerate(pipes)]
-        return _Attended(child, readers, every, mark).to_the_end(timeout, alive, cancel)
+        return _Attended(child, readers, every, mark, since).to_the_end(timeout, alive, cancel)
 
 
 def foreground(
@@ -225,13 +226,18 @@ class _Attended:
     """A running program."""
 
     def __init__(
-        self, child: subprocess.Popen[bytes], readers: list[_Reader], every: float = _BEAT, mark: str = ""
+        self,
+        child: subprocess.Popen[bytes],
+        readers: list[_Reader],
+        every: float = _BEAT,
+        mark: str = "",
+        since: int | None = None,
     ) -> None:
         self._child = child
         self._readers = readers
         self._every = every
         self._mark = mark  # empty: what it leaves behind goes on
-        self._since = escaped.start_of(child.pid) if mark else None
+        self._since = since  # when it started
         self._open = {reader.file: reader for reader in readers}
         self._ears = select.poll()
         self._exit = _exit_of(child.pid)
@@ -301,6 +307,12 @@ class _Attended:
             self._ears.unregister(exit_file)
             os.close(exit_file)
 
+    def _read_what_is_there(self) -> None:
+        """Read without waiting. Then only the outputs are open that another process holds, or still writes."""
+        until = time.monotonic() + _QUIET
+        while self._open and self._listen(0.0) and time.monotonic() < until:
+            pass
+
     def _read_the_rest(self) -> None:
         until = time.monotonic() + _AFTER
         while self._open and time.monotonic() < until and self._listen(_QUIET):
@@ -323,6 +335,7 @@ class _Attended:
     def _end_the_rest(self) -> bool:
         """End what is left of the process group after the program has exited. Whether there was something."""
         left = self._signal(signal.SIGTERM)
+        self._read_what_is_there()
         if left or self._open:  # somebody holds its output
             left = self._signal_escaped(signal.SIGTERM) or left
         until = time.monotonic() + _REST

@@ -37,15 +37,15 @@ def allowed(handler: Handler, env: Mapping[str, str], *roots: str) -> dict[str, 
 def search_path(env: Mapping[str, str], *roots: str) -> list[str]:
     """The directories in PATH, without those inside `roots`, which the repository controls."""
     entries = [one for one in (env.get("PATH") or os.defpath).split(os.pathsep) if os.path.isabs(one)]
-    return [entry for entry in entries if outside(_real(entry), *roots)]
+    return [entry for entry in entries if outside(real_folder(entry), *roots)]
 
 
 _reals: dict[str, tuple[tuple[int, int], str]] = {}  # path → the directory that it named, and its real path
 _MOST = 1000
 
 
-def _real(path: str) -> str:
-    """The real path. It is computed again when the path names another directory."""
+def real_folder(path: str) -> str:
+    """The real path of a directory. It is computed again when the path names another one."""
     try:
         now = os.stat(path)
     except OSError:

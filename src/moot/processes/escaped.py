@@ -97,8 +97,11 @@ def _processes() -> Iterator[tuple[int, tuple[int, int]]]:
 
 def _stat(process: int) -> tuple[int, int] | None:
     try:
-        with open(f"/proc/{process}/stat", "rb") as file:
-            fields = file.read(1024).rpartition(b")")[2].split()
+        file = os.open(f"/proc/{process}/stat", os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            fields = os.read(file, 1024).rpartition(b")")[2].split()
+        finally:
+            os.close(file)
         return int(fields[1]), int(fields[19])
     except (OSError, IndexError, ValueError):
         return None

@@ -252,7 +252,7 @@ class Driving:
             alive=alive,
             show=call.output if self.options.output else None,
             hold=file,
-            started=lambda process: lock.agent_started(file, process),
+            started=lambda process, _since: lock.agent_started(file, process),
         )
         try:
             return agent_commands.run(pinned, given)
