@@ -304,4 +304,5 @@ def too_many_open_files() -> Unavailable:
 
 def outside(path: str, *roots: str) -> bool:
     """Whether a real, absolute path is outside all the directories `roots`."""
-    return not any(path == root or path.startswith(root if root.endswith(os.sep) else root + os.sep) for root in roots)
+    whole = path if path.endswith(os.sep) else path + os.sep
+    return not whole.startswith(tuple([root if root.endswith(os.sep) else root + os.sep for root in roots]))

@@ -13,6 +13,7 @@ import pytest
 
 from moot import Workspace
 from moot.core.errors import AwaitedFailed
+from moot.location import caches
 from moot.pipelines.recording import RunRecord
 from tests.pipelines.conftest import PATIENCE
 
@@ -141,6 +142,25 @@ def test_a_next_stage_that_may_not_start_does_not_cost_the_one_before(checks):
     with pytest.raises(AwaitedFailed, match="Nobody has allowed"):
         checks.run()
     assert checks.commits() == [["opened"], ["started"], ["passed"], ["ended"]]
+    checks.person.allow(["checks.review"], yes=True)
+    assert checks.run(resume=True) == ["lint reused", "review passed"]
+
+
+@pytest.mark.parametrize("young", [-1.0, 3600.0], ids=["read again when it changed", "read again each time"])
+def test_consent_that_is_taken_back_while_a_stage_runs_counts_for_the_next(checks, monkeypatch, young):
+    monkeypatch.setattr(caches, "YOUNG", young)
+    found = []
+
+    def go():
+        for step in checks.person.run("checks", ["a.txt"]):
+            found.append(f"{step.stage} {step.what}")
+            if found[-1] == "lint started":
+                checks.person.allow(["checks.review"], revoke=True)
+
+    with pytest.raises(AwaitedFailed, match="Nobody has allowed"):
+        go()
+    assert "lint passed" in found
+    assert checks.ran() == ["lint"]
     checks.person.allow(["checks.review"], yes=True)
     assert checks.run(resume=True) == ["lint reused", "review passed"]
 

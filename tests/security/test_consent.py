@@ -273,6 +273,21 @@ def test_a_link_that_comes_later_asks_anew(run: Command, tmp_path: Path) -> None
     assert caused(run) == "Nothing was due."
 
 
+def test_a_workspace_that_is_exchanged_behind_a_link_is_another_one(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        script(tmp_path / name / "hook.sh", f"#!/bin/sh\necho {name}\n")
+    here = tmp_path / "here"
+    command = Handler.of({"name": "hook", "on": [], "run": ["./hook.sh"]})
+    found = []
+    for name in ("one", "two", "one"):
+        here.unlink(missing_ok=True)
+        here.symlink_to(tmp_path / name)
+        found.append(pin(command, str(here), os.environ))
+    assert [one.cwd for one in found] == [str(tmp_path / name) for name in ("one", "two", "one")]
+    assert found[0].digest == found[2].digest != found[1].digest
+    assert b"two" in found[1].files[0].content
+
+
 def test_a_link_from_outside_into_the_workspace_counts_as_a_file_of_the_workspace(run: Command, tmp_path: Path) -> None:
     hook = script(run.repo / "hook.sh", "#!/bin/sh\ntrue\n")
     (tmp_path / "bin").mkdir()

@@ -8,14 +8,16 @@ name. `moot.effects.pinned` defines the digest of a handler, `moot.settings.rule
 from __future__ import annotations
 
 import os
+import time
 
 from moot.core.errors import Unavailable
-from moot.location import user_state
+from moot.location import caches, user_state
 from moot.private_files import outside, unsafe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+    from typing import Any
 
     from moot.core.handler import Handler
     from moot.effects.pinned import PinnedHandler
@@ -46,6 +48,8 @@ class Consent:
         self._name = user_state.workspace_name(workspace, state)
         self.root = self._roots[0]  # where its commands run
         self.path = os.path.join(user_state.home(env), _FOLDER, self._name)
+        self._seen: list[Any] = []  # the signature of the file that `_known` was read from; empty: read it again
+        self._known: dict[str, str] = {}
 
     def pinned(self, handler: Handler) -> PinnedHandler:
         """What the handler would do now, with the bytes of its files."""
@@ -63,14 +67,25 @@ class Consent:
         return pinned if pinned is not None and pinned.trouble is None and pinned.digest in known else None
 
     def known(self) -> dict[str, str]:
-        """What is allowed: names by digest."""
+        """What is allowed: names by digest. The file is read again whenever it has changed."""
         self._check()
+        now = self._signature()
+        if not now or now != self._seen:
+            try:
+                text = (user_state.read(self._env, _FOLDER, self._name) or b"").decode("ascii")
+            except (OSError, UnicodeDecodeError) as error:
+                raise self._unavailable(error) from error
+            rows = [line.split() for line in text.splitlines()]
+            self._known, self._seen = {row[0]: row[1] for row in rows if len(row) == 2}, now
+        return self._known
+
+    def _signature(self) -> list[Any]:
+        """That of the file; empty if there is none, or it is so young that it could change and keep its signature."""
         try:
-            text = (user_state.read(self._env, _FOLDER, self._name) or b"").decode("ascii")
-        except (OSError, UnicodeDecodeError) as error:
-            raise self._unavailable(error) from error
-        rows = [line.split() for line in text.splitlines()]
-        return {row[0]: row[1] for row in rows if len(row) == 2}
+            found = caches.signature(user_state.path_of(self._env, _FOLDER, self._name))
+        except OSError:
+            return []
+        return found if abs(time.time() - found[-1] / 1e9) > caches.YOUNG else []
 
     def give(self, named: Mapping[str, str]) -> None:
         """Allow these names by digest. Earlier digests of the same names stay allowed, for other branches."""

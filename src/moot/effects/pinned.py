@@ -23,7 +23,7 @@ from moot.core.json_codec import dumps
 from moot.core.record import Record
 from moot.effects.performers import call_function
 from moot.private_files import outside
-from moot.processes.environment import BASE, search_path
+from moot.processes.environment import BASE, real_folder, search_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class _Trouble(Exception):
 
 def pin(handler: Handler, root: str, env: Mapping[str, str], *worktrees: str) -> PinnedHandler:
     """Read each file once, so the result contains the digested bytes. The handler runs in `root`."""
-    roots = tuple(dict.fromkeys(map(os.path.realpath, dict.fromkeys((root, *worktrees)))))
+    roots = tuple(dict.fromkeys(map(real_folder, dict.fromkeys((root, *worktrees)))))
     root = roots[0]
     if handler.kind not in ("run", "python"):
         return PinnedHandler(handler=handler, cwd=root, digest=sha256(handler.content.encode()).hexdigest())

@@ -21,17 +21,23 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _ROOT = 0
-
-
+_NAME, _DEFAULT = "moot", (".local", "state")
 PRIVATE = "private"  # in that directory: the workspace for files outside any repository
 
 
 def home(env: Mapping[str, str]) -> str:
-    """The path of the directory. It need not exist."""
+    """The real path of the directory. It need not exist."""
+    return os.path.join(os.path.realpath(_above(env)), _NAME)
+
+
+def path_of(env: Mapping[str, str], *names: str) -> str:
+    """The path of a file in the directory, as it is named. It need not exist."""
+    return os.path.join(_above(env), _NAME, *names)
+
+
+def _above(env: Mapping[str, str]) -> str:
     named = env.get("XDG_STATE_HOME") or ""
-    if not os.path.isabs(named):
-        named = os.path.join(env.get("HOME") or os.path.expanduser("~"), ".local", "state")
-    return os.path.join(os.path.realpath(named), "moot")
+    return named if os.path.isabs(named) else os.path.join(env.get("HOME") or os.path.expanduser("~"), *_DEFAULT)
 
 
 def workspace_name(workspace: str, state: str) -> str:

@@ -52,7 +52,7 @@ def commands_of(call: Call, pipeline: Pipeline) -> dict[str, Handler]:
 
 
 def is_inside(path: str, root: str) -> bool:
-    return os.path.join(os.path.realpath(path), "").startswith(os.path.join(os.path.realpath(root), ""))
+    return path == root or os.path.join(os.path.realpath(path), "").startswith(os.path.join(os.path.realpath(root), ""))
 
 
 def missing_command(call: Call, pipeline: Pipeline, stage: Stage) -> Usage:

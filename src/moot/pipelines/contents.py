@@ -10,7 +10,7 @@ import os
 import time
 from hashlib import sha256  # noqa: TID253 (this module itself is loaded on demand)
 from secrets import token_hex
-from stat import S_IMODE, S_ISREG
+from stat import S_IMODE, S_ISLNK, S_ISREG
 
 from moot.core.record import Record
 from moot.pipelines.contract import StageError
@@ -44,11 +44,31 @@ def place_of(root: str, path: str, folders: Sequence[str] = ()) -> str:
 
     An absolute path must be in one of the other `folders`.
     """
+    if _is_plain(root, path):
+        return os.path.join(root, path.rstrip("/"))
     whole = os.path.realpath(os.path.join(root, path))
     for base in folders if os.path.isabs(path) else (root,):
         if whole.startswith(os.path.realpath(base).rstrip(os.sep) + os.sep):
             return whole
     raise StageError(f"{path} leads out of {root}", suggestion=_REGULAR)
+
+
+def _is_plain(root: str, path: str) -> bool:
+    """Whether a path cannot leave the root: it goes neither up nor through a link."""
+    parts = path.rstrip("/").split("/")
+    if not {"", os.curdir, os.pardir}.isdisjoint(parts):
+        return False
+    here = root
+    try:
+        for part in parts:
+            here = f"{here}/{part}"
+            if S_ISLNK(os.lstat(here).st_mode):
+                return False
+    except (FileNotFoundError, NotADirectoryError):
+        return True  # nor does what is not there
+    except OSError:
+        return False
+    return True
 
 
 def read(root: str, paths: Iterable[str], folders: Sequence[str] = ()) -> Contents:
@@ -163,8 +183,10 @@ def _hold(file: int) -> None:
 
 def is_temporary(name: str) -> bool:
     """Whether this is the name of a file that is being written, and will be renamed."""
+    if not name.endswith(_SUFFIX):
+        return False
     token = name.removesuffix(_SUFFIX).rpartition(".")[2]
-    return name.endswith(_SUFFIX) and len(token) == _TOKEN and frozenset("0123456789abcdef").issuperset(token)
+    return len(token) == _TOKEN and frozenset("0123456789abcdef").issuperset(token)
 
 
 def _discard(path: str) -> None:

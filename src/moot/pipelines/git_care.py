@@ -7,6 +7,7 @@ when a branch is pushed. Those are only reported.
 from __future__ import annotations
 
 import os
+from stat import S_ISLNK, S_ISREG, S_IXGRP, S_IXOTH, S_IXUSR
 
 from moot.pipelines.contract import Problem
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 _FILES = ("config", "config.worktree", "info/attributes")
 _LARGEST = 1 << 20
 _MOST = 200  # hooks
+_RUNNABLE = S_IXUSR | S_IXGRP | S_IXOTH
 # Settings that make git run a program, or read another file.
 _RUNS = (
     *("hookspath", "fsmonitor", "sshcommand", "editor", "pager", "askpass", "gitproxy", "program", "helper"),
@@ -34,12 +36,19 @@ def look(place: Place, root: str) -> dict[str, bytes]:
     if own is None or place.common is None:
         return {}
     found: dict[str, bytes] = {}
-    for base in dict.fromkeys((place.common, gitdir.real(own))):
+    for base in (place.common,) if _is_same(own, place.common) else (place.common, own):
         for name in (*_FILES, *_hooks(base)):
             data = _content(os.path.join(base, name))
             if data is not None:
                 found.setdefault(name, data)
     return found
+
+
+def _is_same(one: str, other: str) -> bool:
+    try:
+        return os.path.samefile(one, other)
+    except OSError:
+        return False
 
 
 def _hooks(base: str) -> Iterator[str]:
@@ -53,13 +62,15 @@ def _hooks(base: str) -> Iterator[str]:
 def _content(path: str) -> bytes | None:
     """What a file contains, and whether it can be run; None if there is none."""
     try:
-        if os.path.islink(path):
+        mode = os.lstat(path).st_mode
+        if S_ISLNK(mode):
             return b"link " + os.fsencode(os.readlink(path))
-        if not os.path.isfile(path):
+        if not S_ISREG(mode):
             return None
-        mode = b"x" if os.access(path, os.X_OK) else b"-"
         with open(path, "rb") as file:
-            return mode + file.read(_LARGEST)
+            return (b"x" if mode & _RUNNABLE else b"-") + file.read(_LARGEST)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
     except OSError:
         return b"unreadable"
 

@@ -59,8 +59,9 @@ def _rules(root: str) -> Iterator[tuple[str, str]]:
         yield _EXCLUDE, os.path.join(common, "info", "exclude")
         yield _SETTINGS[0], os.path.join(common, "config")
         yield _SETTINGS[1], os.path.join(git, "config.worktree")
+    home = os.path.expanduser("~")
     for name in _OF_USER:
-        yield name, os.path.expanduser(name)
+        yield name, home + name.removeprefix("~")
 
 
 def _git_of(root: str) -> tuple[str, str]:
@@ -112,6 +113,8 @@ def changed(
 ) -> list[str]:
     """The files that changed, appeared or vanished, besides those in `expected` and those that git ignores."""
     after = look(root, guards)
+    if after == before:
+        return []
     names = [path for path in dict.fromkeys((*before, *after)) if before.get(path) != after.get(path)]
     elsewhere = [path for path in names if path in (*_SETTINGS, *_OF_USER)]
     names = [path for path in names if path not in elsewhere]
