@@ -165,6 +165,18 @@ def test_consent_that_is_taken_back_while_a_stage_runs_counts_for_the_next(check
     assert checks.run(resume=True) == ["lint reused", "review passed"]
 
 
+def test_a_hook_that_is_made_between_two_stages_does_not_go_unnoticed(checks):
+    def go():
+        for step in checks.person.run("checks", ["a.txt"]):
+            if (step.stage, step.what) == ("lint", "passed"):
+                (checks.root / ".git/hooks").mkdir(exist_ok=True)
+                (checks.root / ".git/hooks/pre-commit").write_text("#!/bin/sh\n")
+
+    with pytest.raises(AwaitedFailed, match=r"review failed.*hooks/pre-commit"):
+        go()
+    assert checks.run(resume=True) == ["lint reused", "review passed"], "it was there before"
+
+
 @pytest.mark.promise(13)
 def test_a_run_that_reuses_everything_is_one_commit(checks):
     checks.run()

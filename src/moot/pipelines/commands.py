@@ -21,7 +21,7 @@ from moot.pipelines.contract import StageError, StageOutput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from moot.api.call import Call
     from moot.api.protocol.stage import Stage
@@ -91,6 +91,7 @@ def granted(consent: Consent, command: Handler, others: Iterable[Handler] = ()) 
 
 def run(
     call: Call,
+    env: Mapping[str, str],
     pipeline: Pipeline,
     given: StageInput,
     pinned: PinnedHandler,
@@ -101,7 +102,7 @@ def run(
     cancel: Callable[[], bool] | None,
     progress: Callable[[float], None],
 ) -> Ran:
-    """Run the command to its end. Raises `StageError` if it cannot be started."""
+    """Run the command to its end. Raises `StageError` if it cannot be started. `env`: what its own is made from."""
     begun = time.monotonic()
 
     def alive() -> None:
@@ -114,14 +115,14 @@ def run(
     own = {"MOOT_RUN": run_id, "MOOT_STAGE": given.stage.name}
     place = call.place
     elsewhere = "" if is_inside(given.target.root, place.root) else given.target.root  # in no repository
-    if VARIABLE in call.env or place.root == place.common or elsewhere:
+    if VARIABLE in env or place.root == place.common or elsewhere:
         own[VARIABLE] = place.root
     try:
         return agent_commands.run(
             pinned,
             agent_commands.AgentInput(
                 brief=pipeline.prompt(given),
-                env=call.env,
+                env=env,
                 own=own,
                 alive=alive,
                 show=call.output if output else None,

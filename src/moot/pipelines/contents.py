@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 LARGEST = 64 << 20  # bytes of one file
 MOST = 10_000  # files of one role
+_PART = 1 << 16  # bytes to read at once
 _SUFFIX, _TOKEN = ".moot", 12  # the end of the names of files that are being written, and the letters before it
 _REGULAR = "Put a regular file of this repository in its place, then run the command again."
 _NEW = 10.0  # seconds; a writer that lives has locked its file long before
@@ -126,8 +127,11 @@ def _read(place: str, path: str) -> tuple[bytes, int] | None:
             raise StageError(f"{path} is not a regular file", suggestion=_REGULAR)
         if about.st_size > LARGEST:
             raise StageError(f"{path} is larger than {LARGEST >> 20} MiB")
-        with open(file, "rb", closefd=False) as opened:
-            return opened.read(LARGEST), about.st_mtime_ns
+        parts, left = [], LARGEST
+        while left and (part := os.read(file, min(left, _PART))):
+            parts.append(part)
+            left -= len(part)
+        return b"".join(parts), about.st_mtime_ns
     finally:
         os.close(file)
 

@@ -8,7 +8,7 @@ from moot.pipelines.performing import are_only_counted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from moot.api.protocol.stage import Stage
@@ -63,11 +63,11 @@ class DocumentRecord:
         found: Mapping[str, Any] = work.state("document", self.target.document.key).leaves
         return found
 
-    def _change(self, work: Any, changes: Sequence[documents.DocumentChange]) -> None:
+    def _change(self, work: Any, changes: Iterable[documents.DocumentChange]) -> None:
         ref = self.target.document
         if ref is None:
             return
-        for command in documents.commands(self.pack, ref, work.state("document", ref.key), changes):
+        for command in documents.commands(self.pack, ref, work.state("document", ref.key), [*changes]):
             work.do("document", ref.key, command)
 
     def _unmarked(self, stage: Stage) -> documents.DocumentChange:

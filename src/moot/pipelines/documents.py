@@ -243,8 +243,10 @@ def by_author(pack: Pack, stage: Stage, values: Mapping[str, Any], removed: tupl
 
 def foreign(pack: Pack, stage: Stage, pointers: Iterable[str], removed: Iterable[str] = ()) -> dict[str, str]:
     """The pointers that a stage must not change, each with its owner."""
-    owners, own = owners_of(pack, stage.name), owned(stage)
     asked = [*pointers, *(pointer for pointer in removed if not _names(pack, stage, pointer))]
+    if not asked:
+        return {}
+    owners, own = owners_of(pack, stage.name), owned(stage)
     return {pointer: flat_json.owner_of(pointer, owners) or "nobody" for pointer in asked if not is_below(pointer, own)}
 
 

@@ -67,7 +67,7 @@ def _content(path: str) -> bytes | None:
             return b"link " + os.fsencode(os.readlink(path))
         if not S_ISREG(mode):
             return None
-        with open(path, "rb") as file:
+        with open(path, "rb", buffering=0) as file:
             return (b"x" if mode & _RUNNABLE else b"-") + file.read(_LARGEST)
     except (FileNotFoundError, NotADirectoryError):
         return None

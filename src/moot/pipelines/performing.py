@@ -42,6 +42,7 @@ class StageWork(Record):
     after: TargetState | None = None
     leaves: Mapping[str, Any] = {}  # of the document, including what the stage sets
     overwritten: tuple[Overwritten, ...] = ()  # what files contained while a command ran, and lost again
+    git: Mapping[str, bytes] | None = None  # its hooks and settings after a command
 
 
 class Programs(ProgramRunner):
@@ -78,7 +79,8 @@ class Programs(ProgramRunner):
 class Performance(Record):
     """One attempt at a stage: what is needed besides what was prepared.
 
-    since, at: the position and the time of the commit that started it.
+    since, at: the position and the time of the commit that started it. git: its hooks and settings after the command
+    of the stage before, if that ended in the same commit. So what changes between the two does not go unnoticed.
     """
 
     run: str
@@ -88,13 +90,14 @@ class Performance(Record):
     output: bool = False  # show what a command writes
     cancel: Callable[[], bool] | None = None
     progress: Callable[[float], None] = lambda _seconds: None
+    git: Mapping[str, bytes] | None = None
 
 
 def perform(prepared: Prepared, preparation: Preparation, how: Performance) -> StageWork:
     """Do the work and judge it. Raises `StageWaits` if it needs an answer first."""
     begun = time.monotonic()
     work = StageWork()
-    around = _Around.before(prepared, preparation)
+    around = _Around.before(prepared, preparation, how.git)
     shown = document_care.intact(preparation.call, preparation.target) if prepared.pinned is not None else frozenset()
     try:
         if prepared.early is not None:
@@ -125,12 +128,14 @@ class _Around:
         self.files, self.git, self.watched = files, git, watched
 
     @classmethod
-    def before(cls, prepared: Prepared, preparation: Preparation) -> _Around:
+    def before(
+        cls, prepared: Prepared, preparation: Preparation, git: Mapping[str, bytes] | None = None
+    ) -> _Around:
         target = preparation.target
         writes = [path for role in prepared.stage.writes for path in target.paths.get(role, ())]
         if prepared.pinned is None:
             return cls({}, {}, WatchedFiles(target, ()))
-        git = git_care.look(preparation.call.place, target.root)
+        git = git_care.look(preparation.call.place, target.root) if git is None else git
         files = surroundings.look(target.root, preparation.pipeline.guards)
         return cls(files, git, WatchedFiles(target, writes))
 
@@ -139,6 +144,7 @@ def _commanded(prepared: Prepared, preparation: Preparation, how: Performance) -
     assert prepared.pinned is not None
     ran = commands.run(
         preparation.call,
+        preparation.env,
         preparation.pipeline,
         prepared.given,
         prepared.pinned,
@@ -228,9 +234,10 @@ def _judged(
         guards = preparation.pipeline.guards
         changed = surroundings.changed(place, root, around.files, expected, guards)
         problems += [Problem("changed while the stage ran, which may not write it", path=path) for path in changed]
-        problems += git_care.problems(around.git, git_care.look(place, root))
+        git = git_care.look(place, root)
+        problems += git_care.problems(around.git, git)
         lost = tuple(around.watched.overwritten(prepared.snapshots, after.contents.files))
-        work = work.replace(overwritten=lost)
+        work = work.replace(overwritten=lost, git=git)
         problems += [Problem(f"{one.said}. {_rescue(prepared, how)}", blocks=False) for one in lost]
     work = work.replace(after=after, leaves=leaves)
     if error is None and not any(one.blocks for one in problems) and work.output.skip and work.ran is not None:
@@ -272,6 +279,8 @@ def _rescue(prepared: Prepared, how: Performance) -> str:
 def _criteria(prepared: Prepared, preparation: Preparation, work: StageWork) -> list[Problem]:
     """What the criteria find on the real files, and on the document as it will be."""
     assert work.after is not None
+    if not prepared.stage.criteria:
+        return []
     now = work.after.replace(leaves=work.leaves)
     after = preparation.given(prepared.stage, now, now.contents.files, None)
     own = {"now": prepared.given.now, "attempt": prepared.given.attempt, "programs": prepared.given.programs}

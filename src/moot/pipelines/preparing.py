@@ -93,7 +93,9 @@ class Preparation:
         self.commands = commands.commands_of(call, pipeline)
         file = target.document.path if target.document is not None else ""
         self.shown_at = (target.root, file, target.folders)  # where the document's file is
+        self.env = dict(call.env)  # as it was when the run began
         self._consent: Consent | None = None
+        self._adds = type(pipeline).also is not Pipeline.also  # whether its code adds to the tables of step keys
         self.paths = tuple(dict.fromkeys(path for paths in target.paths.values() for path in paths))
 
     def look(self) -> TargetState:
@@ -127,8 +129,12 @@ class Preparation:
             now.leaves,
             command=command.run if command is not None else (),
             answer=answer,
-            more=self.pack_code("also", lambda: self.pipeline.also(self.given(stage, now, now.contents.files, None))),
+            more=self._also(stage, now) if self._adds else {},
         )
+
+    def _also(self, stage: Stage, now: TargetState) -> Mapping[str, str]:
+        """What the pack adds to the table."""
+        return self.pack_code("also", lambda: self.pipeline.also(self.given(stage, now, now.contents.files, None)))
 
     def command(self, stage: Stage) -> Handler | None:
         """The command in moot.toml for a stage; None if there is none, or its code does the work."""
@@ -137,8 +143,7 @@ class Preparation:
     def starts_at_once(self, stage: Stage) -> bool:
         """Whether no code of the pack runs before the stage, and the end of the one before changes no document."""
         finds = stage.agent == "required" and stage.name in self.pipeline.stages
-        also = type(self.pipeline).also is not Pipeline.also
-        return self.target.document is None and not stage.requires and not finds and not also
+        return self.target.document is None and not stage.requires and not finds and not self._adds
 
     # --- prerequisites ------------------------------------------------------------------------------------------------
 

@@ -271,10 +271,10 @@ class RunRecord(DocumentRecord):
         def act(commit: Any) -> None:
             self._do(commit, end)
             if error is not None:
-                self._change(commit, [*self._failure(commit, stage, error)])
+                self._change(commit, self._failure(commit, stage, error))
                 self._end(commit, FAILED, stage.name, error.text)
                 return
-            self._change(commit, [*self._results(commit, stage, work)])
+            self._change(commit, self._results(commit, stage, work))
             if last:
                 whole = stage.name == self.pack.stages[-1].name
                 self._end(commit, PASSED if whole else STOPPED, "" if whole else stage.name)

@@ -29,7 +29,7 @@ from moot.views import states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
     from typing import Any
 
     from moot.api.call import Call
@@ -84,6 +84,7 @@ class TargetRun:
         self._history = TargetHistory()
         self._usual: dict[str, float] | None = None  # how long stages take, once it is needed
         self._answer: str | None = None  # the blob with the answer of the stage before
+        self._git: Mapping[str, bytes] | None = None  # see `Performance.git`
         self._at = self.pack.stages[0]
         self._lock: CommandLock | None = None  # from the first stage that runs until the end
 
@@ -297,6 +298,7 @@ class TargetRun:
             output=self.options.output,
             cancel=self._cancel,
             progress=lambda seconds: self._progress(stage, seconds, estimate),
+            git=self._git,
         )
         work = perform(begun.prepared, self._preparation, how)
         self._answer = self._record.keep_answer(work)
@@ -306,6 +308,7 @@ class TargetRun:
         )
         if after is not None:
             self._at = later[0]
+        self._git = work.git if after is not None else None
         yield self._ended(stage, attempt, work)
         return work.error is None, after
 

@@ -46,10 +46,12 @@ def look(root: str, guards: Sequence[str] = ()) -> dict[str, str]:
             if entry.is_dir(follow_symlinks=False):
                 if entry.name not in _TOOLS:
                     waiting.append(entry.path)
-            elif not is_temporary(entry.name):
-                found[entry.path[skipped:]] = _digest(entry.path)
-    more = {name: _digest(path) for name, path in (*_rules(root), *_guarded(root, guards))}
-    return {name: one for name, one in {**found, **more}.items() if one}
+            elif not is_temporary(entry.name) and (one := _digest(entry.path)):
+                found[entry.path[skipped:]] = one
+    for name, path in (*_rules(root), *_guarded(root, guards)):
+        if one := _digest(path):
+            found[name] = one
+    return found
 
 
 def _rules(root: str) -> Iterator[tuple[str, str]]:

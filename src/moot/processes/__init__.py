@@ -110,16 +110,27 @@ def run(
     """
     mark = "" if leave else mark or escaped.new_mark()
     env = escaped.marked(env, mark) if mark else env
-    errors = subprocess.PIPE if apart else subprocess.STDOUT
-    with ExitStack() as stack:
-        given = {"stdout": subprocess.PIPE, "stderr": errors, "start_new_session": True, "pass_fds": tuple(hold)}
-        child = _started(argv, cwd=cwd, env=env, data=stdin, **given)
+    with ExitStack() as reading:
+        with ExitStack() as writing:
+            pipes = [_pipe(reading, writing) for _ in range(2 if apart else 1)]
+            given = {"stdout": pipes[0][1], "stderr": pipes[-1][1], "start_new_session": True, "pass_fds": tuple(hold)}
+            child = _started(argv, cwd=cwd, env=env, data=stdin, **given)
         since = escaped.start_of(child.pid) if mark or started is not None else None
         if started is not None:
             started(child.pid, since)
-        pipes = [stack.enter_context(pipe) for pipe in (child.stdout, child.stderr) if pipe is not None]
-        readers = [_Reader(pipe.fileno(), keep, show if number == 0 else None) for number, pipe in enumerate(pipes)]
+        readers = [_Reader(pipe, keep, show if number == 0 else None) for number, (pipe, _) in enumerate(pipes)]
         return _Attended(child, readers, every, mark, since).to_the_end(timeout, alive, cancel)
+
+
+def _pipe(reading: ExitStack, writing: ExitStack) -> tuple[int, int]:
+    """A pipe: the end for reading, and the one for writing. Each is closed with its stack."""
+    try:
+        ours, its = os.pipe()
+    except OSError as error:
+        raise NotStarted(error.strerror or str(error), absent=False) from error
+    reading.callback(os.close, ours)
+    writing.callback(os.close, its)
+    return ours, its
 
 
 def foreground(

@@ -28,6 +28,7 @@ ON CONFLICT (id) DO UPDATE SET phase = excluded.phase, state = excluded.state, b
 -- name: put_thing
 INSERT INTO thing (kind, id, open, created, task) VALUES (?, ?, ?, ?, ?)
 ON CONFLICT (kind, id) DO UPDATE SET open = excluded.open, task = excluded.task
+WHERE open IS NOT excluded.open OR task IS NOT excluded.task
 
 -- name: things
 SELECT e.state FROM thing t INDEXED BY thing_created CROSS JOIN entity e ON e.stream = t.kind || '/' || t.id
