@@ -34,13 +34,14 @@ if TYPE_CHECKING:
 
     from moot.api.call import Call
     from moot.api.protocol.stage import Stage
+    from moot.core.deciders.permit import Seat
     from moot.core.run import Run, StageTry
     from moot.pipelines.contract import Pipeline, Target
     from moot.pipelines.performing import StageWork
     from moot.pipelines.preparing import Prepared, TargetState
     from moot.pipelines.recording import Started
     from moot.pipelines.reuse import Earlier, Reuse
-    from moot.pipelines.steps import AwaitedRun, RunOptions
+    from moot.pipelines.steps import RunOptions
 
 _TRIES = 5  # how often a start is prepared again because something changed
 
@@ -87,6 +88,7 @@ class TargetRun:
         self._git: Mapping[str, bytes] | None = None  # see `Performance.git`
         self._at = self.pack.stages[0]
         self._lock: CommandLock | None = None  # from the first stage that runs until the end
+        self._awaited: set[str] = set()  # the runs that it has said it waits for
 
     # --- the whole run ------------------------------------------------------------------------------------------------
 
@@ -206,26 +208,27 @@ class TargetRun:
         return self._step("opened", text="resumed" if self._history.current is not None else "started")
 
     def _wait_for_others(self) -> Iterator[PipelineStep]:
-        """Wait while another process works on the target, and say for whom, whenever that changes."""
+        """Wait while another process works on the target, and say for whom."""
         wanted = seats.thing(self.target.id)
-        shown: AwaitedRun | None = None
         while other := next((one for one in seats.permit(self.call).seats if wanted in one.wants), None):
             if not is_alive(self.call.place.state, other.driver):
                 seats.settle_dead(self.call)
             elif not self.options.wait:
                 raise seats.busy(states.state(self.call.engine.read(), "run", other.run)[0], other)
             else:
-                now = seats.awaited(self.call, other)
-                if now != shown:
-                    shown = now
-                    yield self._waiting((now,))
+                yield from self._waiting((other,))
                 self._check_cancelled()
                 seats.listen(self.call)
 
-    def _waiting(self, runs: tuple[AwaitedRun, ...]) -> PipelineStep:
+    def _waiting(self, others: Sequence[Seat]) -> Iterator[PipelineStep]:
+        """Say for whom it waits: once, and again only if that is somebody else, too."""
+        if self._awaited.issuperset(one.run for one in others):
+            return
+        self._awaited.update(one.run for one in others)
+        runs = tuple(seats.awaited(self.call, one) for one in others)
         look = command_line("run status", runs[0].run) if len(runs) == 1 else "moot run status"
         text = f"waits for {', '.join(one.said for one in runs)}; to look: `{look}`"
-        return self._step("waiting", text=text, awaits=runs)
+        yield self._step("waiting", text=text, awaits=runs)
 
     def _check_cancelled(self) -> None:
         if self._cancel is not None and self._cancel():
@@ -233,7 +236,7 @@ class TargetRun:
 
     def _seated(self) -> Iterator[PipelineStep]:
         for before in seats.waited(self.call, self._record.id, self._check_cancelled):
-            yield self._waiting(tuple(seats.awaited(self.call, seat) for seat in before))
+            yield from self._waiting(before)
 
     # --- stages -------------------------------------------------------------------------------------------------------
 

@@ -113,9 +113,10 @@ def said(process: subprocess.Popen[str]) -> str:
     return process.communicate(timeout=PATIENCE)[0]
 
 
-def succeeded(process: subprocess.Popen[str]) -> None:
+def succeeded(process: subprocess.Popen[str]) -> str:
     text = said(process)
     assert process.returncode in SUCCESS, text
+    return text
 
 
 @pytest.mark.proves("S2-MECH-02", "S2-HARD-16")
