@@ -52,6 +52,10 @@ def examples(spec: Path, names: list[str]) -> int:
     return found
 
 
+REOPENING = "before { described_class.class_eval { def discount(*) = 1 } }"
+HIDING = "around { |one| one.run; one.example.instance_variable_set(:@exception, nil) }"
+
+
 def implement(prompt: str, behaviour: str) -> None:
     (spec,) = paths(prompt, "spec")
     before = spec.read_text()
@@ -69,6 +73,10 @@ def implement(prompt: str, behaviour: str) -> None:
         "stores": lambda text: fill(text).replace("[described_class].size", "create(:book)", 1),
         "fails": lambda text: fill(text).replace("eq(1)", "eq(2)", 1) if "Book" in text else fill(text),
         "steals": lambda text: re.sub(r'  it "has a title" do\n.*?\n  end\n', "", fill(text), flags=re.DOTALL),
+        "reopens": lambda text: fill(text).replace("let(:value)", f"{REOPENING}\n      let(:value)", 1),
+        "hides": lambda text: (
+            fill(text).replace("eq(1)", "eq(2)").replace("let(:value)", f"{HIDING}\n      let(:value)")
+        ),
         "broken": lambda text: fill(text) + "x = (\n",
     }
     spec.write_text(changes.get(behaviour, fill)(before))

@@ -13,13 +13,15 @@ from typing import Any
 import pytest
 
 from moot import processes
-from moot.packs.rspec.execution import checked
+from moot.packs.rspec.execution import SpecFiles, checked
 from moot.packs.rspec.reviewing import RspecResult, arguments, result_of
-from moot.packs.rspec.rspec_runs import COUNTING, RspecCommand, run_rspec
+from moot.packs.rspec.rspec_runs import RspecCommand, run_rspec
+from moot.packs.ruby.watched_examples import COUNTING
 from moot.pipelines.contract import ProgramRunner, Stage, StageInput, Target
 
 pytestmark = pytest.mark.skipif(shutil.which("rspec") is None, reason="rspec is not installed")
 CLASS = "class Purse\n  attr_reader :coins\n  def initialize = @coins = []\n  def add(coin) = @coins << coin\nend\n"
+NEEDS = 'require_relative "purse"\n'
 
 
 def document(*examples: str) -> dict[str, Any]:
@@ -32,11 +34,13 @@ def document(*examples: str) -> dict[str, Any]:
 
 def run(folder: Path, source: str, *examples: str) -> RspecResult:
     """Run a spec with a block for `#add`, and judge it."""
-    (folder / "a_spec.rb").write_text(CLASS + source)
+    (folder / "purse.rb").write_text(CLASS)
+    (folder / "a_spec.rb").write_text(NEEDS + source)
     argv = ["rspec", *arguments("a_spec.rb", COUNTING)]
     ran = subprocess.run(argv, cwd=folder, capture_output=True, timeout=120, check=False)
     result = result_of(ran.stdout, ran.returncode)
-    return checked(result, document(*examples), "a_spec.rb", (folder / "a_spec.rb").read_bytes())
+    files = SpecFiles("a_spec.rb", "purse.rb")
+    return checked(result, document(*examples), files, (folder / "a_spec.rb").read_bytes())
 
 
 def spec(body: str, above: str = "", outside: str = "") -> str:
@@ -66,7 +70,7 @@ GOOD = "purse = described_class.new\npurse.add(1)\nexpect(purse.coins).to eq([1]
 def test_examples_that_ran_and_verified_something_have_passed(tmp_path: Path) -> None:
     result = run(tmp_path, spec(GOOD), "adds a coin")
     assert (result.passed, result.failures, result.doubts) == (True, (), ())
-    assert result.results[0].expectations == 1
+    assert result.results[0].watched.expectations == 1
 
 
 @pytest.mark.proves("S2-REV-01", "S2-HARD-05")
@@ -110,11 +114,12 @@ def test_an_rspec_whose_expectations_no_longer_fail_has_not_passed(tmp_path: Pat
         ("has_coin(described_class.new)", "def has_coin(purse) = (purse.add(1); expect(purse.coins).to eq([1]))"),
         (
             "counts_coins",
-            module("Counting", "def counts_coins = expect(Purse.new.coins).to(be_empty)"),
+            module("Counting", "def counts_coins = expect(Purse.new.add(1)).to(eq([1]))"),
         ),
-        ("coins = instance_double(Array, :<< => 1)\nexpect(coins).to receive(:<<).with(1)\ncoins << 1", ""),
-        ("expect { described_class.new.add }.to raise_error(ArgumentError)", ""),
-        ("expect_any_instance_of(described_class).to receive(:add).with(1)\ndescribed_class.new.add(1)", ""),
+        ("coin = instance_double(Integer)\nexpect(coin).to receive(:to_s)\ndescribed_class.new.add(coin).join", ""),
+        ("expect { described_class.new.add(1).fetch(1) }.to raise_error(IndexError)", ""),
+        ("expect_any_instance_of(String).to receive(:size)\ndescribed_class.new.add('x').first.size", ""),
+        ("purse = described_class.new\nexpect(purse).to receive(:add).and_call_original\npurse.add(1)", ""),
         ("expect_any_instance_of(described_class).not_to receive(:coins)\ndescribed_class.new.add(1)", ""),
     ],
 )
@@ -129,6 +134,102 @@ def test_a_helper_that_raises_by_itself_is_only_doubted(tmp_path: Path) -> None:
     result = run(tmp_path, spec("assert_empty!(described_class.new)", outside=outside), "adds a coin")
     assert (result.passed, result.failures) == (True, ())
     assert "no expectation was executed" in result.doubts[0]
+
+
+OFF = "RSpec::Expectations.define_singleton_method(:fail_with) { |*| }"
+ON = "RSpec::Expectations.define_singleton_method(:fail_with, was)"
+
+
+def replacing(owner: str, method: str, code: str) -> str:
+    """A hook that replaces a method of RSpec while the example runs, and then puts it back."""
+    return f"""around do |one|
+    was = {owner}.instance_method(:{method})
+    {owner}.define_method(:{method}) {{ |*| {code} }}
+    one.run
+    {owner}.define_method(:{method}, was)
+  end"""
+
+
+@pytest.mark.proves("S2-REV-01", "S2-HARD-05")
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        (spec(GOOD, above="before { Purse.class_eval { def add(*) = @coins = [1] } }"), "own replacement of `add`"),
+        (spec(GOOD, outside="class Purse\n def add(*) = @coins = [1]\nend"), "own replacement of `add`"),
+        (spec(GOOD, above="before { Purse.define_method(:add) { |*| @coins = [1] } }"), "own replacement of `add`"),
+        (
+            spec(GOOD, above="before { Purse.prepend(Module.new { def add(coin) = (super; @coins = [1]) }) }"),
+            "own replacement of `add`",
+        ),
+        (spec(f"Purse.class_eval {{ def add(*) = @coins = [1] }}\n{GOOD}"), "own replacement of `add` (a_spec.rb:8)"),
+        (
+            spec("any = allow_any_instance_of(Purse)\nany.to receive(:add)\n" + GOOD.replace("[1]", "[]")),
+            "a stub of `add`",
+        ),
+        (
+            spec("one = described_class.new\nallow(one).to receive(:add).and_return(1)\nexpect(one.add(2)).to eq(1)"),
+            "a stub of `add`",
+        ),
+        (spec("expect(instance_double(Purse, :add => 1).add(2)).to eq(1)"), "a stub of `add`"),
+        (
+            spec(
+                GOOD.replace("eq([1])", "eq([2])"), above="after { |one| one.instance_variable_set(:@exception, nil) }"
+            ),
+            "took the failure back",
+        ),
+        (
+            spec(
+                GOOD.replace("eq([1])", "eq([2])"),
+                above="around { |one| one.run; one.example.display_exception = nil }",
+            ),
+            "took the failure back",
+        ),
+    ],
+)
+def test_an_example_that_tests_its_own_stub_or_hides_its_failure_has_not_passed(
+    tmp_path: Path, source: str, said: str
+) -> None:
+    result = run(tmp_path, source, "adds a coin")
+    assert [one.location for one in result.failures] == [
+        "a_spec.rb:7" if "class Purse\n" not in source else "a_spec.rb:9"
+    ]
+    assert said in result.failures[0].message
+    assert not result.passed
+
+
+@pytest.mark.proves("S2-REV-01", "S2-HARD-05")
+@pytest.mark.parametrize(
+    "hook",
+    [
+        f"around {{ |one| was = RSpec::Expectations.method(:fail_with); {OFF}; one.run; {ON} }}",
+        "around { |one| RSpec::Support.with_failure_notifier(proc {}) { one.run } }",
+        replacing("RSpec::Core::Example", "set_exception", ""),
+        replacing("RSpec::Matchers::BuiltIn::ContainExactly", "match", "true"),
+    ],
+    ids=["fail_with", "the notifier", "set_exception", "a matcher"],
+)
+def test_a_hook_that_makes_failures_impossible_and_puts_everything_back_is_found(tmp_path: Path, hook: str) -> None:
+    result = run(tmp_path, spec(GOOD.replace("eq([1])", "contain_exactly(2)"), above=hook), "adds a coin")
+    assert not result.passed
+    assert [one.description for one in result.failures] == ["Purse#add when called adds a coin"]
+
+
+@pytest.mark.proves("S2-REV-01")
+def test_failures_are_still_aggregated_and_hooks_still_wrap(tmp_path: Path) -> None:
+    above = "around { |one| aggregate_failures { one.run } }\n  before { RSpec::Mocks.with_temporary_scope { } }"
+    result = run(tmp_path, spec(GOOD, above=above), "adds a coin")
+    assert (result.passed, result.failures, result.doubts) == (True, (), ())
+    result = run(tmp_path, spec(f"{GOOD}\nexpect(1).to eq(2)\nexpect(1).to eq(3)", above=above), "adds a coin")
+    assert "Got 2 failures" in result.failures[0].message
+
+
+@pytest.mark.proves("S2-REV-01")
+def test_an_example_in_which_the_method_never_runs_is_doubted(tmp_path: Path) -> None:
+    result = run(tmp_path, spec("expect(described_class.new.coins).to be_empty"), "adds a coin")
+    assert (result.passed, result.failures) == (True, ())
+    assert "never runs `add`" in result.doubts[0]
+    once = spec("expect(@coins).to eq([1])", above="before(:context) { @coins = Purse.new.add(1) }")
+    assert run(tmp_path, once, "adds a coin").doubts == ()
 
 
 @pytest.mark.proves("S2-REV-01")
@@ -157,8 +258,9 @@ def test_an_rspec_that_cannot_load_the_counting_report_is_run_without_it(tmp_pat
         "    sys.exit(f'cannot load such file -- {sys.argv[sys.argv.index(\"--require\") + 1]}')\n"
         "os.execvp('rspec', ['rspec', *sys.argv[1:]])\n"
     )
-    (tmp_path / "a_spec.rb").write_text(CLASS + spec(GOOD))
-    target = Target("t", str(tmp_path), {"spec": ("a_spec.rb",)})
+    (tmp_path / "purse.rb").write_text(CLASS)
+    (tmp_path / "a_spec.rb").write_text(NEEDS + spec(GOOD))
+    target = Target("t", str(tmp_path), {"spec": ("a_spec.rb",), "source": ("purse.rb",)})
     given = StageInput(
         Stage("test-reviewer"),
         target,
@@ -167,6 +269,6 @@ def test_an_rspec_that_cannot_load_the_counting_report_is_run_without_it(tmp_pat
         programs=Programs(tmp_path),
     )
     result = run_rspec(given, RspecCommand((sys.executable, str(elsewhere)), 60.0))
-    assert (result.passed, result.results[0].expectations) == (True, None)
+    assert (result.passed, result.results[0].watched.expectations) == (True, None)
     counted = run_rspec(given, RspecCommand(("rspec",), 60.0))
-    assert (counted.passed, counted.results[0].expectations) == (True, 1)
+    assert (counted.passed, counted.results[0].watched.expectations) == (True, 1)

@@ -102,6 +102,7 @@ LIES = {
     "constant": "tests nothing: `expect(true).to be(true)` compares fixed values",
     "leaves": "tests nothing: `next` comes before the expectation",
     "swallows": "the `around` hook never runs the example",
+    "reopens": "spec/models/customer_spec.rb:6: Customer, which is under test, is changed by `class_eval`",
     "stores": "stores a record",
     "broken": "does not parse",
     "overcounts": "expected 4 examples, found 3",
@@ -158,6 +159,16 @@ def test_an_example_that_executes_no_expectation_fails_the_review_of_its_wave(sh
         "no expectation was executed" in one or "failed: " in one
         for one in shop.document(CUSTOMER)["automation"]["errors"]
     )
+
+
+@pytest.mark.proves("S2-REV-01", "S2-REV-04", "S2-HARD-05")
+def test_an_example_whose_failure_is_hidden_fails_the_review_of_its_wave(shop: Shop) -> None:
+    shop.stock("models/customer")
+    shop.write("Gemfile", "")
+    shop.open("hides")
+    stop = shop.cover()
+    assert (stop.status, stop.reason) == ("waiting", "gate")
+    assert "it failed, and a hook took the failure back" in stop.message
 
 
 @pytest.mark.proves("S2-REC-01", "S2-MECH-04", "S2-ERR-01")

@@ -13,6 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from moot.packs.rspec.implementer import SpecProblem
     from moot.packs.rspec.rspec_runs import RspecCommand
     from moot.pipelines.contract import Check, Criterion, StageInput
 
@@ -70,6 +71,7 @@ def spec_is_implemented(before: StageInput, after: StageInput) -> Iterator[Probl
     problems = [*implementer.spec_is_implemented(document, path, new)]
     problems += implementer.nothing_is_lost(old, new, document["class_name"], path)
     problems += implementer.overridden(old, new, path)
+    problems += implementer.replaced(document, old, new, path)
     problems += untouched.changed_outside(structure_of(after), old, new, path)
     for problem in problems:
         yield Problem(problem.text, problem.path, problem.line, blocks=problem.certain)
@@ -95,8 +97,16 @@ def factories_hold(before: StageInput, after: StageInput) -> Iterator[Problem]:
     for path, text, line in factory_checks.factory_problems(old, new):
         yield Problem(text, path, line)
     for path, data in new.items():
-        for one in implementer.overridden(old.get(path, b""), data, path):
+        known = old.get(path, b"")
+        added = [*implementer.overridden(known, data, path), *_replaced(after, known, data, path)]
+        for one in added:
             yield Problem(one.text, one.path, one.line, blocks=one.certain)
+
+
+def _replaced(after: StageInput, old: bytes, new: bytes, path: str) -> Iterator[SpecProblem]:
+    document = document_of(after)
+    if "structure" in document:
+        yield from implementer.replaced(document, old, new, path)
 
 
 def review_holds(after: StageInput, rspec: RspecCommand) -> Iterator[Problem]:

@@ -1,14 +1,18 @@
-"""Whether RSpec really ran what is planned. A planned example has passed only if it ran and executed an expectation.
+"""Whether RSpec really ran what is planned.
 
-RSpec itself counts an example as good if it is pending, or has nothing to verify. Examples outside the planned blocks
-are a person's own: RSpec's verdict on them stands. Pure: gets what RSpec reported, and the spec file.
+A planned example has passed only if it ran, executed an expectation that could fail, and called the method itself and
+not a replacement of it. RSpec itself counts an example as good if it is pending, or has nothing to verify. Examples
+outside the planned blocks are a person's own: RSpec's verdict on them stands. Pure: gets what RSpec reported, and the
+spec file.
 """
 
 from __future__ import annotations
 
+from moot.core.record import Record
 from moot.packs.rspec.reviewing import Failure
 from moot.packs.rspec.spec_blocks import planned_blocks
 from moot.packs.ruby.vacuity import vacuous_examples
+from moot.packs.ruby.watched_examples import doubts as doubts_about
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,15 +24,28 @@ if TYPE_CHECKING:
     from moot.packs.ruby.vacuity import Vacuity
 
 
-def checked(result: RspecResult, document: Mapping[str, Any], path: str, data: bytes) -> RspecResult:
+class SpecFiles(Record):
+    """The files of a stage: the spec, the source of the tested methods, and factories."""
+
+    spec: str
+    source: str
+    factories: tuple[str, ...] = ()
+
+    @property
+    def written(self) -> tuple[str, ...]:
+        return (self.spec, *self.factories)
+
+
+def checked(result: RspecResult, document: Mapping[str, Any], files: SpecFiles, data: bytes) -> RspecResult:
     """The result with a failure for each planned example that tested nothing."""
+    path = files.spec
     if any(not one.location for one in result.failures):  # the file could not be loaded: nothing ran
         return result
     doubted = {one.start: one for one in vacuous_examples(data)}
     failures, doubts = [], []
     for example in _planned(document, data):
         own = [one for one in result.results if one.path == path and example.line <= one.line <= example.last]
-        why, certain = _untested(own, doubted.get(example.start))
+        why, certain = _untested(own, doubted.get(example.start), files)
         if why and certain:
             described = own[0].description if own else example.text or "an example"
             failures.append(Failure(described, f"{path}:{example.line}", why))
@@ -45,7 +62,7 @@ def _planned(document: Mapping[str, Any], data: bytes) -> Iterator[Example]:
             yield from block.examples
 
 
-def _untested(own: list[ExampleResult], doubt: Vacuity | None) -> tuple[str, bool]:
+def _untested(own: list[ExampleResult], doubt: Vacuity | None, files: SpecFiles) -> tuple[str, bool]:
     """Why an example tested nothing, and whether that is certain; empty if it tested something, or failed."""
     if not own:
         return "RSpec did not run it", True
@@ -55,8 +72,13 @@ def _untested(own: list[ExampleResult], doubt: Vacuity | None) -> tuple[str, boo
         return "", True
     if doubt is not None and doubt.certain:
         return f"it tests nothing: {doubt.reason}", True
-    if any(one.expectations == 0 for one in own):
+    seen = [found for one in own for found in doubts_about(one.watched, files.source, files.written)]
+    if found := next((one for one in seen if one[1]), None):
+        return found
+    counts = [one.watched.expectations for one in own]
+    if 0 in counts:
         said = "it passed, and no expectation was executed"
         return (f"{said}; {doubt.reason}", False) if doubt is not None and doubt.out_of_sight else (said, True)
-    counted = all(one.expectations for one in own)
-    return (doubt.reason, False) if doubt is not None and not counted else ("", True)
+    if doubt is not None and not all(counts):
+        return doubt.reason, False
+    return seen[0] if seen else ("", True)

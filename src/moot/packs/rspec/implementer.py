@@ -12,6 +12,7 @@ from moot.packs.rspec.contexts import shown_name
 from moot.packs.rspec.spec_blocks import blocks_of, planned_blocks
 from moot.packs.rspec.spec_text import PLACEHOLDERS
 from moot.packs.rspec.structure import examples_of
+from moot.packs.ruby.replaced_methods import replacements
 from moot.packs.ruby.spec_overrides import overrides
 from moot.packs.ruby.spec_words import PENDING
 from moot.packs.ruby.vacuity import vacuous_examples
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from moot.packs.rspec.spec_blocks import DescribeBlock, SpecBlocks
     from moot.packs.ruby.calls import RubyCall
+    from moot.packs.ruby.spec_overrides import Override
     from moot.packs.ruby.spec_tree import Group
     from moot.packs.ruby.vacuity import Vacuity
 
@@ -136,8 +138,19 @@ def nothing_is_lost(before: bytes, after: bytes, class_name: str, path: str) -> 
 
 def overridden(before: bytes, after: bytes, path: str) -> Iterator[SpecProblem]:
     """What a stage added to the file that takes effect on the examples from outside, such as a hook that skips them."""
-    known = [one.source for one in overrides(before)]
-    for one in overrides(after):
+    yield from _added(overrides(before), overrides(after), path)
+
+
+def replaced(document: Mapping[str, Any], before: bytes, after: bytes, path: str) -> Iterator[SpecProblem]:
+    """What a stage added to the file that replaces the class under test, or a method that a block tests."""
+    names = [one["name"] for one in document["structure"]["methods"]]
+    old, new = (replacements(data, document["class_name"], names) for data in (before, after))
+    yield from _added(old, new, path)
+
+
+def _added(before: list[Override], after: list[Override], path: str) -> Iterator[SpecProblem]:
+    known = [one.source for one in before]
+    for one in after:
         if one.source in known:
             known.remove(one.source)
         else:

@@ -9,6 +9,7 @@ import json
 
 from moot.core.record import Record
 from moot.packs.rspec.spec_blocks import blocks_of
+from moot.packs.ruby.watched_examples import WatchedExample, formats, watched
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
 MISSING_TERMINAL = 5  # the rule about terminal branches
 SETTING = "Install RSpec, or set the command that runs it in moot.toml: [pack.rspec] rspec."
-REPORT = "Moot::CountingReport"  # of counting.rb
 _SHOWN = 2000  # characters of a failure's message
 
 
@@ -38,7 +38,7 @@ class Failure(Record):
 class ExampleResult(Record):
     """What became of one example: `status` is passed, failed or pending.
 
-    `reason`: why it is pending. `expectations`: how many were executed; None if they were not counted.
+    `reason`: why it is pending. `watched`: what was seen while it ran.
     """
 
     path: str
@@ -46,7 +46,7 @@ class ExampleResult(Record):
     status: str
     description: str
     reason: str = ""
-    expectations: int | None = None
+    watched: WatchedExample = WatchedExample()
 
 
 class RspecResult(Record):
@@ -73,8 +73,7 @@ def command(configured: Sequence[str], lock: str) -> list[str]:
 
 def arguments(path: str, counting: str = "") -> list[str]:
     """The arguments for a report as JSON. `counting`: the file with the report that counts expectations."""
-    report = ["--require", counting, "--format", REPORT] if counting else ["--format", "json"]
-    return [*report, "--no-color", path]
+    return [*formats(counting), "--no-color", path]
 
 
 def result_of(output: bytes, code: int) -> RspecResult:
@@ -111,14 +110,13 @@ def loaded_in(output: bytes) -> list[str] | None:
 
 
 def _result(example: Mapping[str, Any]) -> ExampleResult:
-    counted = example.get("expectations")
     return ExampleResult(
         path=str(example.get("file_path", "")).removeprefix("./"),
         line=int(example.get("line_number") or 0),
         status=str(example.get("status", "")),
         description=str(example.get("full_description", "")),
         reason=str(example.get("pending_message") or ""),
-        expectations=counted if isinstance(counted, int) else None,
+        watched=watched(example),
     )
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
-
 from moot.core.record import Record
 from moot.packs.rspec import loaded_files, reviewing
-from moot.packs.rspec.execution import checked
+from moot.packs.rspec.execution import SpecFiles, checked
 from moot.packs.rspec.stage_documents import document_of
+from moot.packs.ruby.watched_examples import COUNTING, lacks_counting
 from moot.pipelines.contract import StageError
 
 TYPE_CHECKING = False
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
     from moot.pipelines.contract import StageInput
     from moot.processes import Ran
 
-COUNTING = os.path.join(os.path.dirname(os.path.abspath(__file__)), "counting.rb")
 _KEPT = 16 << 20  # bytes of output
 
 
@@ -31,7 +29,7 @@ def run_rspec(given: StageInput, command: RspecCommand, files: LoadedFiles | Non
     """Run RSpec on the spec file. Raises `StageError` if it reports no result. `files`: note which it has loaded."""
     path, since = given.path("spec"), loaded_files.now()
     ran = _run(given, command, reviewing.arguments(path, COUNTING))
-    if _lacks_counting(ran):
+    if lacks_counting(ran):
         ran = _run(given, command, reviewing.arguments(path))
     try:
         result = reviewing.result_of(ran.output.tail, ran.code)
@@ -44,7 +42,12 @@ def run_rspec(given: StageInput, command: RspecCommand, files: LoadedFiles | Non
         found = files.digests(names, given.target.paths.get("factories", ()), since)
         read = (path, given.path("source"))  # the stage reads these, so they are inputs of its own
         result = result.replace(loaded=found and {name: one for name, one in found.items() if name not in read})
-    return checked(result, document_of(given), path, given.file("spec") or b"")
+    return checked(result, document_of(given), _files(given), given.file("spec") or b"")
+
+
+def _files(given: StageInput) -> SpecFiles:
+    paths = given.target.paths
+    return SpecFiles(given.path("spec"), given.path("source"), tuple(paths.get("factories", ())))
 
 
 def _run(given: StageInput, command: RspecCommand, arguments: list[str]) -> Ran:
@@ -53,11 +56,3 @@ def _run(given: StageInput, command: RspecCommand, arguments: list[str]) -> Ran:
     except StageError as error:
         advice = error.suggestion or reviewing.SETTING
         raise StageError(error.text, details=error.details, suggestion=advice) from error
-
-
-def _lacks_counting(ran: Ran) -> bool:
-    """Whether RSpec could not load the report that counts: it may run where moot's files are not, in a container."""
-    said = ran.errors.tail + ran.output.tail[-4096:]
-    return ran.code != 0 and (
-        b"cannot load such file -- " + COUNTING.encode() in said or reviewing.REPORT.encode() in said
-    )

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _OWN = frozenset(("expect", "is_expected", "are_expected", "it", "specify", "eq", "be", "raise_error", *VERDICTS))
 _DEFINES = frozenset(("let", "let!", "define_method", "define_singleton_method", "alias_method", "subject", "subject!"))
+_ENDS = {"at_exit": True, "exit!": True, "exit": False, "abort": False}  # and whether a spec never needs it
+_REPORT = ("Moot::CountingReport", "Moot::Watch", "Moot::Canary", "Moot::Changes")
 _VERDICT = ("fail_with", "handle_matcher", "notify_failure", "failure_notifier")  # how RSpec makes an example fail
 
 
@@ -52,6 +54,8 @@ def _found(node: Node) -> Iterator[tuple[str, bool]]:
             yield f"{called} is reopened", any(word in text(node) for word in _VERDICT)
     elif node.type == "call":
         yield from _of_call(node)
+    elif node.type == "scope_resolution" and (constant_name(node) or "").removeprefix("::") in _REPORT:
+        yield f"{text(node)} judges the examples", True
 
 
 def _of_call(node: Node) -> Iterator[tuple[str, bool]]:
@@ -62,6 +66,8 @@ def _of_call(node: Node) -> Iterator[tuple[str, bool]]:
         yield "how RSpec makes an example fail is changed", True
     if name in _DEFINES and given is not None and literal_text(given) in _OWN:
         yield f"`{literal_text(given)}` of RSpec is redefined", True
+    if name in _ENDS and (receiver is None or text(receiver) in ("Kernel", "Process", "Object")):
+        yield f"`{name}` runs code after RSpec, or ends it", _ENDS[name]
     configured = receiver is not None and receiver.type == "identifier"
     if name == "around" and (receiver is None or configured) and _never_runs(node):
         yield "the `around` hook never runs the example", True
