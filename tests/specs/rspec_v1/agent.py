@@ -115,6 +115,42 @@ class Request:
         """Change a test that a person wrote."""
         self.spec.write_text(self.spec.read_text().replace("refund).to eq(1)", "refund).to be_truthy"))
 
+    def restyle(self) -> None:
+        self.spec.write_text(self.spec.read_text().replace("it 'refunds'", 'it "refunds"'))
+
+    def fail(self) -> None:
+        """Leave a test that does not pass."""
+        self.spec.write_text(self.spec.read_text().replace("eq(:large)", "eq(:huge)"))
+
+    def reword(self) -> None:
+        self.spec.write_text(self.spec.read_text().replace("'pays a large amount'", "'pays'"))
+
+    def before_each(self, code: str) -> None:
+        text = self.spec.read_text()
+        self.spec.write_text(
+            text.replace("describe '#process' do\n", f"describe '#process' do\n    before {{ {code} }}\n")
+        )
+
+    def stub(self) -> None:
+        """Test a stub instead of the method, in a way that the source shows."""
+        self.before_each("allow_any_instance_of(Payment).to receive(:process) { |_, *given| result_of(*given) }")
+
+    def stub_unseen(self) -> None:
+        """The same in a way that only shows when the tests run."""
+        code = (
+            "k = Payment; k.define_method(:process) { |u, a| u.authenticated ? (a > 10 ? :large : :small) : :refused }"
+        )
+        self.before_each(code)
+
+    def hide(self) -> None:
+        """Make failures impossible while an example runs, and put everything back."""
+        text = self.spec.read_text().replace("eq(:large)", "eq(:huge)")
+        name = "RSpec::Expectations"
+        hook = f"around {{ |e| m = {name}.method(:fail_with); {name}.define_singleton_method(:fail_with) {{ |*| }}; "
+        hook += f"e.run; {name}.define_singleton_method(:fail_with, m) }}"
+        hook = hook.replace(name, "Object.const_get(:RSpec)::Expectations")
+        self.spec.write_text(text.replace("describe '#process' do\n", f"describe '#process' do\n    {hook}\n"))
+
     def foreign_key(self) -> None:
         self.edit("test_level: unit", "test_level: request")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from moot.packs.rspec_v1.polisher_criteria import rest_is_kept_but_style
 from moot.packs.rspec_v1.rest_criteria import rest_is_kept, rest_is_kept_but_factory_calls
 from tests.specs.rspec_v1.shop import SPEC as PAYMENT_SPEC
 from tests.specs.rspec_v1.shop import Shop
@@ -97,7 +98,7 @@ def test_the_factory_optimizer_is_warned_of_other_factory_calls_and_fails_by_mor
 
 
 @pytest.mark.proves("S1-IMPL-01", "S1-HARD-01")
-@pytest.mark.parametrize("stage", ["architect", "implementer"])
+@pytest.mark.parametrize("stage", ["architect", "implementer", "polisher"])
 def test_an_agent_cannot_weaken_a_test_of_a_person(shop: Shop, stage: str) -> None:
     mine = "RSpec.describe Payment do\n  it 'refunds' do\n    expect(described_class.new.refund).to eq(1)\n  end\nend\n"
     shop.write(PAYMENT_SPEC, mine)
@@ -108,3 +109,29 @@ def test_an_agent_cannot_weaken_a_test_of_a_person(shop: Shop, stage: str) -> No
     assert shop.states()[stage] == "failed"
     assert shop.document()["automation"][f"{stage}_completed"] is False
     assert shop.run().code == 1, "what the failed attempt left is not taken for a person's"
+
+
+@pytest.mark.proves("S1-POL-01", "S1-POL-05", "S1-HARD-01")
+def test_a_command_that_polishes_may_change_the_style_of_the_rest(shop: Shop) -> None:
+    mine = "require 'spec_helper'\nRSpec.describe Payment do\n  it 'refunds' do\n    expect(described_class.new.refund).to eq(1)\n  end\nend\n"
+    shop.write(PAYMENT_SPEC, mine)
+    shop.agents(polisher="restyle")
+    said = shop.run()
+    assert said.code == 2, said.err
+    assert "Warning: spec/services/payment_spec.rb:3: the example 'refunds' (line 3) was changed" in said.err
+    assert shop.document()["automation"]["polisher_completed"] is True
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "blocks"),
+    [
+        ("'is high'", '"is high"', [False]),
+        ("    it 'is high' do", "  it 'is high' do", [False]),
+        ("'is high'", "'is low'", [True]),
+        ("eq(:high)", "be", [True]),
+        ("  it 'is a service'", "  before { skip }\n  it 'is a service'", [True]),
+    ],
+)
+def test_only_spaces_and_quotes_are_style(old: str, new: str, blocks: list[bool]) -> None:
+    found = rest_is_kept_but_style(given(FILE), given(FILE.replace(old, new, 1)))
+    assert [one.blocks for one in found] == blocks

@@ -12,7 +12,7 @@ from moot.core.record import Record
 from moot.packs.rspec.reviewing import Failure
 from moot.packs.rspec.spec_blocks import planned_blocks
 from moot.packs.ruby.vacuity import vacuous_examples
-from moot.packs.ruby.watched_examples import doubts as doubts_about
+from moot.packs.ruby.watched_examples import why_untested
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,15 +70,4 @@ def _untested(own: list[ExampleResult], doubt: Vacuity | None, files: SpecFiles)
         return f"it did not run: {pending.reason or 'it is pending'}", True
     if any(one.status == "failed" for one in own):
         return "", True
-    if doubt is not None and doubt.certain:
-        return f"it tests nothing: {doubt.reason}", True
-    seen = [found for one in own for found in doubts_about(one.watched, files.source, files.written)]
-    if found := next((one for one in seen if one[1]), None):
-        return found
-    counts = [one.watched.expectations for one in own]
-    if 0 in counts:
-        said = "it passed, and no expectation was executed"
-        return (f"{said}; {doubt.reason}", False) if doubt is not None and doubt.out_of_sight else (said, True)
-    if doubt is not None and not all(counts):
-        return doubt.reason, False
-    return seen[0] if seen else ("", True)
+    return why_untested([one.watched for one in own], doubt, files.source, files.written)

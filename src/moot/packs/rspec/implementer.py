@@ -13,7 +13,7 @@ from moot.packs.rspec.spec_blocks import blocks_of, planned_blocks
 from moot.packs.rspec.spec_text import PLACEHOLDERS
 from moot.packs.rspec.structure import examples_of
 from moot.packs.ruby.replaced_methods import replacements
-from moot.packs.ruby.spec_overrides import overrides
+from moot.packs.ruby.spec_overrides import added, overrides
 from moot.packs.ruby.spec_words import PENDING
 from moot.packs.ruby.vacuity import vacuous_examples
 
@@ -149,12 +149,8 @@ def replaced(document: Mapping[str, Any], before: bytes, after: bytes, path: str
 
 
 def _added(before: list[Override], after: list[Override], path: str) -> Iterator[SpecProblem]:
-    known = [one.source for one in before]
-    for one in after:
-        if one.source in known:
-            known.remove(one.source)
-        else:
-            yield SpecProblem(one.reason, path, one.line, one.certain)
+    for one in added(before, after):
+        yield SpecProblem(one.reason, path, one.line, one.certain)
 
 
 def claims_hold(

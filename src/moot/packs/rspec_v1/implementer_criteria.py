@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from moot.packs.rspec_v1.context_tree import contexts_of
-from moot.packs.rspec_v1.criteria import default_contexts, found_block, problem, target_of
-from moot.packs.rspec_v1.method_block import lines_with
+from moot.packs.rspec_v1.criteria import SPEC, default_contexts, found_block, problem, target_of
+from moot.packs.rspec_v1.method_block import header_of, lines_with
 from moot.packs.rspec_v1.object_under_test import breaches, calls_method, objects_of, subjects
+from moot.packs.ruby.replaced_methods import replacements
+from moot.packs.ruby.spec_overrides import added, overrides
 from moot.packs.ruby.vacuity import vacuous_examples
 
 TYPE_CHECKING = False
@@ -77,6 +79,16 @@ def behaviour_is_tested(_before: StageInput, after: StageInput) -> Iterator[Prob
     classes = {"described_class", str(target.get("class"))}
     for line, text in breaches(block.group, objects, classes, private_methods(after)):
         yield problem(after, line, text)
+
+
+def nothing_is_replaced(before: StageInput, after: StageInput) -> Iterator[Problem]:
+    """Nothing was added that keeps examples from failing, or that replaces the class or the method under test."""
+    target = target_of(after)
+    name, methods = str(target.get("class")), (header_of(target),)
+    old, new = before.file(SPEC) or b"", after.file(SPEC) or b""
+    was = (*overrides(old), *replacements(old, name, methods))
+    for one in added(was, (*overrides(new), *replacements(new, name, methods))):
+        yield problem(after, one.line, one.reason).replace(blocks=one.certain)
 
 
 def private_methods(given: StageInput) -> set[str]:

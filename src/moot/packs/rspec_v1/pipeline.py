@@ -11,6 +11,7 @@ from moot.packs.rspec_v1 import (
     factory_criteria,
     implementer_criteria,
     polisher,
+    polisher_criteria,
     programs,
     rest_criteria,
 )
@@ -56,6 +57,11 @@ class RspecV1Pipeline(Pipeline):
         "contexts-have-setup": implementer_criteria.contexts_have_setup,
         "subject-calls-method": implementer_criteria.subject_calls_method,
         "behaviour-is-tested": implementer_criteria.behaviour_is_tested,
+        "nothing-is-replaced": implementer_criteria.nothing_is_replaced,
+        "tests-still-expect": polisher_criteria.tests_stay,
+        "texts-still-stand": polisher_criteria.texts_stay,
+        "methods-still-stand": polisher_criteria.methods_stay,
+        "only-style-of-the-rest-changed": polisher_criteria.rest_stays,
         "only-factory-calls-changed": factory_criteria.only_factory_calls_changed,
         "unit-tests-build": factory_criteria.unit_tests_build,
         "traits-are-used": factory_criteria.traits_are_used,
@@ -70,7 +76,11 @@ class RspecV1Pipeline(Pipeline):
         self.document: Callable[[], Mapping[str, Any] | None] = lambda: None  # all of it, as the log has it now
         self.allows: Callable[[Handler], bool] = lambda _program: False
         self.__dict__["checks"] = {"document-is-valid": self._document_is_valid}
-        self.__dict__["criteria"] = {**type(self).criteria, "document-is-valid": self._draft_is_valid}
+        self.__dict__["criteria"] = {
+            **type(self).criteria,
+            "document-is-valid": self._draft_is_valid,
+            "polish-holds": polisher_criteria.by_command(self._polish_holds),
+        }
         self.__dict__["stages"] = {
             "analyzer": self._analyze,
             "validation": built_in.validate_document,
@@ -137,13 +147,25 @@ class RspecV1Pipeline(Pipeline):
         return analyzing.run_analysis(given, self.cached, self.settings["progressions"])
 
     def _polish(self, given: StageInput) -> StageOutput:
+        self._check_allowed(given)
+        return polisher.polish(given, self.settings)
+
+    def _polish_holds(self, _before: StageInput, after: StageInput) -> Iterator[Problem]:
+        try:
+            self._check_allowed(after)
+        except StageError as error:
+            yield Problem(f"{error.text}. {error.suggestion}")
+            return
+        yield from polisher_criteria.polish_holds(after, self.settings)
+
+    def _check_allowed(self, given: StageInput) -> None:
+        """Raise if a program comes with the repository, and nobody has allowed it."""
         program = programs.unallowed(given.target.root, self.settings, self.allows)
         if program is not None:
             raise StageError(
                 f"nobody allowed {program.name} on this machine: it would {program.what}",
                 suggestion=f"Inspect and allow it: `{command_line('allow', program.name)}`.",
             )
-        return polisher.polish(given, self.settings)
 
 
 def _optimized_already(given: StageInput) -> StageOutput:

@@ -13,6 +13,7 @@ from moot.packs.rspec_v1.criteria import SPEC, target_of
 from moot.packs.rspec_v1.method_block import NoBlock, find_block
 from moot.packs.rspec_v1.polishing import Block
 from moot.packs.ruby.regular_files import read_regular
+from moot.packs.ruby.watched_examples import COUNTING, lacks_counting
 from moot.pipelines import contents
 from moot.pipelines.contract import Problem, StageError, StageOutput
 from moot.processes import NotStarted
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
+    from moot.packs.rspec_v1.polishing import TestResult
     from moot.packs.ruby.spec_tree import Example, Group
     from moot.pipelines.contract import StageInput
     from moot.processes import Ran
@@ -35,8 +37,8 @@ def polish(given: StageInput, settings: Mapping[str, Any]) -> StageOutput:
     """Check and correct the spec file, and run its tests."""
     check_syntax(given, settings)
     warnings: list[str] = []
-    linter = _lint(given, settings, warnings)
-    _test(given, settings, warnings)
+    linter = check_style(given, settings, warnings, correct=True)
+    warnings += check_tests(given, settings)
     return StageOutput(document={"/automation/linter": linter}, warnings=tuple(warnings))
 
 
@@ -66,14 +68,18 @@ def _syntax(given: StageInput, line: int, message: str) -> StageError:
 # --- linter ----------------------------------------------------------------------------------------------------------
 
 
-def _lint(given: StageInput, settings: Mapping[str, Any], warnings: list[str]) -> str | None:
+def check_style(
+    given: StageInput, settings: Mapping[str, Any], warnings: list[str], *, correct: bool = False
+) -> str | None:
+    """Run the linter of the project, and raise if it leaves an offence in the method's block. Returns its name."""
     root, path = given.target.root, given.path(SPEC)
     files = _names(root)
     linter = polishing.linter_of(files, _gemfile(root))
     if linter is None:
         warnings.append("no linter is configured: .rubocop.yml or .standard.yml would name one")
         return None
-    argv = polishing.linter_command(linter, path, settings["linter"], bundled="Gemfile" in files)
+    bundled = "Gemfile" in files
+    argv = polishing.linter_command(linter, path, settings["linter"], bundled=bundled, correct=correct)
     ran = _run(given, argv, settings["linter_timeout"])
     if ran is None:
         warnings.append(f"the linter cannot be started: {argv[0]} (setting pack.rspec-v1.linter)")
@@ -98,27 +104,40 @@ def _lines(given: StageInput) -> Block:
 # --- tests -----------------------------------------------------------------------------------------------------------
 
 
-def _test(given: StageInput, settings: Mapping[str, Any], warnings: list[str]) -> None:
+def check_tests(given: StageInput, settings: Mapping[str, Any]) -> list[str]:
+    """Run the tests of the method's block. Raises if they do not pass, or test nothing. Returns warnings."""
+    path, examples = given.path(SPEC), _examples(given)
+    found = _tested(given, settings, COUNTING)
+    if found.problems:
+        raise StageError(
+            f"the tests do not pass: {found.problems[0]}", problems=[Problem(one) for one in found.problems]
+        )
+    unrun = [Problem(said, path, line) for line, said in polishing.unrun(examples, found, path)]
+    if unrun:
+        raise StageError(f"the tests do not all run: {unrun[0].said}", problems=unrun)
+    hollow = [*polishing.untested(examples, found, path, given.path("source"), _block(given).spec.data)]
+    empty = [Problem(said, path, line) for line, said, certain in hollow if certain]
+    if empty:
+        raise StageError(f"tests pass that test nothing: {empty[0].said}", problems=empty)
+    return [*found.pending, *(f"{path}:{line}: {said}" for line, said, _ in hollow)]
+
+
+def _tested(given: StageInput, settings: Mapping[str, Any], counting: str) -> TestResult:
+    """What RSpec says. If it cannot load moot's report, it runs with its own."""
     root, path = given.target.root, given.path(SPEC)
     with tempfile.TemporaryDirectory(prefix="moot-rspec-") as folder:
         result = os.path.join(folder, "result.json")
-        bundled = "Gemfile" in _names(root)
-        argv = polishing.rspec_command(path, _lines(given).first, result, settings["rspec"], bundled=bundled)
+        bundled, line = "Gemfile" in _names(root), _lines(given).first
+        argv = polishing.rspec_command(path, line, result, settings["rspec"], bundled=bundled, counting=counting)
         ran = _run(given, argv, settings["rspec_timeout"])
         if ran is None:
             raise StageError(
                 f"RSpec cannot be started: {' '.join(argv[:3])}",
                 suggestion="Install it, or set pack.rspec-v1.rspec in moot.toml.",
             )
-        found = polishing.test_result(_content(result), ran.code, ran.output.tail + ran.errors.tail)
-    if found.problems:
-        raise StageError(
-            f"the tests do not pass: {found.problems[0]}", problems=[Problem(one) for one in found.problems]
-        )
-    unrun = [Problem(said, path, line) for line, said in polishing.unrun(_examples(given), found, path)]
-    if unrun:
-        raise StageError(f"the tests do not all run: {unrun[0].said}", problems=unrun)
-    warnings += found.pending
+        if not (counting and lacks_counting(ran)):
+            return polishing.test_result(_content(result), ran.code, ran.output.tail + ran.errors.tail)
+    return _tested(given, settings, "")
 
 
 def _examples(given: StageInput) -> list[Example]:

@@ -14,6 +14,8 @@ from posixpath import normpath
 
 from moot.core.record import Record
 from moot.core.text import one_line
+from moot.packs.ruby.vacuity import vacuous_examples
+from moot.packs.ruby.watched_examples import WatchedExample, formats, watched, why_untested
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,12 +62,16 @@ class LinterResult(Record):
 
 
 class ExampleRun(Record):
-    """What became of one example: `status` is passed, failed or pending. `reason`: why it is pending."""
+    """What became of one example: `status` is passed, failed or pending. `reason`: why it is pending.
+
+    `watched`: what was seen while it ran.
+    """
 
     path: str
     line: int
     status: str
     reason: str = ""
+    watched: WatchedExample = WatchedExample()
 
 
 class TestResult(Record):
@@ -94,17 +100,25 @@ def _has_gem(gemfile: str, name: str) -> bool:
     return any(line.startswith(f"gem {quote}{name}{quote}") for line in lines for quote in "'\"")
 
 
-def linter_command(linter: str, path: str, configured: Sequence[str], *, bundled: bool) -> list[str]:
-    """The command that corrects a file and reports what is left as JSON."""
+def linter_command(
+    linter: str, path: str, configured: Sequence[str], *, bundled: bool, correct: bool = True
+) -> list[str]:
+    """The command that corrects a file, or only looks at it, and reports what is left as JSON."""
     start = list(configured) or (["bundle", "exec", linter] if bundled else [linter])
-    options = ["--autocorrect", "--force-exclusion"] if linter == RUBOCOP else ["--fix"]
+    fix, look = (["--autocorrect"], []) if linter == RUBOCOP else (["--fix"], ["--no-fix"])
+    options = [*(fix if correct else look), *(["--force-exclusion"] if linter == RUBOCOP else [])]
     return [*start, *options, "--format", "json", path]
 
 
-def rspec_command(path: str, line: int, result: str, configured: Sequence[str], *, bundled: bool) -> list[str]:
-    """The command that runs the examples of the group at this line, with a JSON result in the file `result`."""
+def rspec_command(
+    path: str, line: int, result: str, configured: Sequence[str], *, bundled: bool, counting: str = ""
+) -> list[str]:
+    """The command that runs the examples of the group at this line, with a JSON result in the file `result`.
+
+    `counting`: the file with the report that also says what was seen while the examples ran.
+    """
     start = list(configured) or (["bundle", "exec", "rspec"] if bundled else ["rspec"])
-    return [*start, "--format", "json", "--out", result, f"{path}:{line}" if line else path]
+    return [*start, *formats(counting), "--out", result, f"{path}:{line}" if line else path]
 
 
 # --- results ---------------------------------------------------------------------------------------------------------
@@ -150,6 +164,8 @@ def test_result(result: bytes | None, code: int, output: bytes) -> TestResult:
         problems.insert(0, f"RSpec could not load the tests: {messages or 'an error outside of the examples'}")
     elif not summary.get("example_count"):
         problems.append("RSpec found no example")
+    if summary.get("expectations_can_fail") is False:
+        problems.append("the specs have changed RSpec so that nothing fails")
     pending = [one for one in examples if one.get("status") == "pending"]
     unfinished = [one for one in pending if any(word in _text(one, "pending_message") for word in _PLACEHOLDERS)]
     problems += [f"{_where(one)}: {_name(one)} is still pending by a placeholder" for one in unfinished]
@@ -167,20 +183,38 @@ def test_result(result: bytes | None, code: int, output: bytes) -> TestResult:
 def _run(example: dict[str, Any]) -> ExampleRun:
     line, reason = example.get("line_number"), one_line(_text(example, "pending_message"), _WIDTH)
     status = _text(example, "status")
-    return ExampleRun(_text(example, "file_path"), line if isinstance(line, int) else 0, status, reason)
+    at = line if isinstance(line, int) else 0
+    return ExampleRun(_text(example, "file_path"), at, status, reason, watched(example))
 
 
 def unrun(examples: Iterable[Example], found: TestResult, path: str) -> Iterator[tuple[int, str]]:
     """Examples of the source that RSpec did not run, although nothing in the source says so: lines and texts."""
     for one in examples:
-        own = [
-            run for run in found.results if normpath(run.path) == normpath(path) and one.line <= run.line <= one.last
-        ]
+        own = _runs(one, found, path)
         skipped = next((run for run in own if run.status == "pending"), None)
         if not own:
             yield one.line, f"RSpec did not run {one.text!r}{f': {one.pending}' if one.pending else ''}"
         elif skipped is not None and not one.pending:
             yield one.line, f"RSpec did not run {one.text!r}: {skipped.reason or 'it is pending'}"
+
+
+def untested(
+    examples: Iterable[Example], found: TestResult, path: str, source: str, data: bytes
+) -> Iterator[tuple[int, str, bool]]:
+    """Examples that passed and tested nothing: lines, texts, and whether that is certain. `data`: the spec file."""
+    doubted = {one.start: one for one in vacuous_examples(data)}
+    for one in examples:
+        own = _runs(one, found, path)
+        if own and all(run.status == "passed" for run in own):
+            why, certain = why_untested([run.watched for run in own], doubted.get(one.start), source, (path,))
+            if why:
+                yield one.line, f"{one.text!r}: {why}", certain
+
+
+def _runs(example: Example, found: TestResult, path: str) -> list[ExampleRun]:
+    """What became of an example of the source. It may have run several times."""
+    same = (run for run in found.results if normpath(run.path) == normpath(path))
+    return [run for run in same if example.line <= run.line <= example.last]
 
 
 def _failures(examples: Sequence[dict[str, Any]]) -> Iterator[str]:

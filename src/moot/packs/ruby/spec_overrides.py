@@ -13,7 +13,7 @@ from moot.packs.ruby.syntax import constant_name, first_line, literal_text, pars
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from tree_sitter import Node
 
@@ -40,6 +40,20 @@ def overrides(data: bytes) -> list[Override]:
         for reason, certain in _found(node):
             found.append(Override(first_line(node), text(node), reason, certain))
     return found
+
+
+def added(before: Iterable[Override], after: Iterable[Override]) -> Iterator[Override]:
+    """The findings of a file that an earlier version of it did not have. Spaces and quotes do not count."""
+    known = [_plain(one) for one in before]
+    for one in after:
+        if _plain(one) in known:
+            known.remove(_plain(one))
+        else:
+            yield one
+
+
+def _plain(one: Override) -> str:
+    return "".join(one.source.split()).replace('"', "'")
 
 
 def _found(node: Node) -> Iterator[tuple[str, bool]]:

@@ -159,6 +159,28 @@ def walk(root: Node, skip: frozenset[str] = frozenset()) -> Iterator[Node]:
         stack.extend(child for child in reversed(node.named_children) if child.type not in skip)
 
 
+def words_of(data: bytes, start: int, end: int) -> list[str]:
+    """What a part of a file says, without its spaces, and with every string as its value: the same code, another style.
+
+    Nodes count with their types, so that `return` before a line and on the same line are different.
+    """
+    found: list[str] = []
+    stack = [parse(data).root]
+    while stack:
+        node = stack.pop()
+        if node.end_byte <= start or node.start_byte >= end:
+            continue
+        value = literal_text(node)
+        if value is not None:
+            found.append(f"{'text' if node.type == 'string' else node.type}: {value}")
+        elif node.child_count:
+            found.append(node.type)
+            stack.extend(reversed(node.children))
+        else:
+            found.append(text(node))
+    return found
+
+
 def constant_name(node: Node) -> str | None:
     """`A::B` for a constant or a path of constants; None for anything computed. A leading `::` is kept."""
     names: list[str] = []

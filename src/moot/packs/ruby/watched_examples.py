@@ -12,9 +12,10 @@ from moot.core.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping, Sequence
     from typing import Any
 
+    from moot.packs.ruby.vacuity import Vacuity
     from moot.processes import Ran
 
     Place = tuple[str, int]  # a path, relative to the project if it is below it, and a line
@@ -84,7 +85,28 @@ def _tested(found: Mapping[str, Any]) -> TestedMethod:
     return TestedMethod(name=str(found.get("name", "")), replied=found.get("replied") is True, **places)
 
 
-def doubts(example: WatchedExample, source: str, written: Collection[str]) -> Iterator[tuple[str, bool]]:
+def why_untested(
+    runs: Sequence[WatchedExample], doubt: Vacuity | None, source: str, written: Collection[str]
+) -> tuple[str, bool]:
+    """Why an example tested nothing although it passed, and whether that is certain; empty if it tested something.
+
+    `runs`: what was seen of it, once for each time that it ran. `doubt`: what its source shows.
+    """
+    if doubt is not None and doubt.certain:
+        return f"it tests nothing: {doubt.reason}", True
+    seen = [found for one in runs for found in _doubts(one, source, written)]
+    if found := next((one for one in seen if one[1]), None):
+        return found
+    counts = [one.expectations for one in runs]
+    if 0 in counts:
+        said = "it passed, and no expectation was executed"
+        return (f"{said}; {doubt.reason}", False) if doubt is not None and doubt.out_of_sight else (said, True)
+    if doubt is not None and not all(counts):
+        return doubt.reason, False
+    return seen[0] if seen else ("", True)
+
+
+def _doubts(example: WatchedExample, source: str, written: Collection[str]) -> Iterator[tuple[str, bool]]:
     """Why an example that passed may have tested nothing, each with whether that is certain.
 
     `source`: the file of the tested method. `written`: the files that a stage may have written.
