@@ -46,10 +46,10 @@ def look(root: str, guards: Sequence[str] = ()) -> dict[str, str]:
             if entry.is_dir(follow_symlinks=False):
                 if entry.name not in _TOOLS:
                     waiting.append(entry.path)
-            elif not is_temporary(entry.name) and (one := _digest(entry.path)):
+            elif not is_temporary(entry.name) and (one := digest_of(entry.path)):
                 found[entry.path[skipped:]] = one
     for name, path in (*_rules(root), *_guarded(root, guards)):
-        if one := _digest(path):
+        if one := digest_of(path):
             found[name] = one
     return found
 
@@ -86,8 +86,8 @@ def _guarded(root: str, guards: Sequence[str]) -> Iterator[tuple[str, str]]:
             yield name, os.path.join(root, os.path.expanduser(name))
 
 
-def _digest(path: str) -> str:
-    """The digest of a file; empty if there is none."""
+def digest_of(path: str) -> str:
+    """The digest of a file; empty if there is none. A file is read once for as long as it does not change."""
     try:
         about = os.lstat(path)
         if S_ISLNK(about.st_mode):

@@ -1,6 +1,6 @@
 """The stage analyzer: the sections of the document from the source and the factories.
 
-If an earlier analysis of the same source by the same analyzer is at hand, and only the factories have changed, only
+If an earlier analysis of the same source by the same analyzer with the same options is at hand, only
 `factories_detected` is made new. A valid document of another program is used as it is.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 
 from moot.core.errors import MootError
+from moot.core.json_codec import dumps
 from moot.core.record import Record
 from moot.packs.rspec_v1 import analysis
 from moot.packs.rspec_v1.caching import Recorded, SourceState
@@ -32,6 +33,8 @@ class Cached(Record):
 
     document: Mapping[str, Any]
     recorded: Recorded | None
+    lines: Mapping[str, int] = {}
+    warnings: tuple[str, ...] = ()  # about the source
 
 
 def state_of(given: StageInput) -> SourceState | None:
@@ -48,21 +51,26 @@ def source_state(data: bytes, nanoseconds: int) -> SourceState:
     return SourceState(mtime=nanoseconds // _SECOND, nanoseconds=nanoseconds, digest=sha256(data).hexdigest())
 
 
+def options_of(parameters: Mapping[str, Any], progressions: Sequence[Sequence[str]]) -> str:
+    """What an analysis depends on besides the source and the method, as a text; empty if that is the default."""
+    asked = {"level": parameters.get("level"), "progressions": [list(one) for one in progressions]}
+    return dumps({name: value for name, value in asked.items() if value}) if any(asked.values()) else ""
+
+
 def run_analysis(given: StageInput, cached: Cached | None, progressions: Sequence[Sequence[str]]) -> StageOutput:
     """Analyse the target of the stage."""
     path = given.path("source")
     state = state_of(given)
     if state is None:
         raise StageError(f"Source file not found: {path}", suggestion="Check the path.")
-    detected = detect_factories(_factories(given))
-    if cached is not None and _is_same(cached, state):
+    detected, options = detect_factories(_factories(given)), options_of(given.parameters, progressions)
+    if cached is not None and _is_same(cached, state, options):
         sections = {name: cached.document[name] for name in SECTIONS}
-        lines: dict[str, int] = {}
-        warnings = tuple(detected.warnings)
+        about_source, lines = cached.warnings, cached.lines
     else:
         found = _analysed(given, progressions)
         _check_unchanged(given, state)
-        lines, warnings = found.lines, (*found.warnings, *detected.warnings)
+        about_source, lines = found.warnings, found.lines
         about = {"timestamp": _utc(given.now), "source_file_mtime": state.mtime, "version": analysis.VERSION}
         sections = {
             "analyzer": about,
@@ -70,7 +78,9 @@ def run_analysis(given: StageInput, cached: Cached | None, progressions: Sequenc
             "target": found.target,
             "characteristics": found.characteristics,
         }
-    return _checked(sections, detected.found, state, lines, warnings)
+    recorded = Recorded(state.nanoseconds, state.digest, analysis.VERSION, options)
+    kept = {**recorded.full(), "lines": dict(lines), "warnings": list(about_source)}
+    return _checked(sections, detected.found, kept, (*about_source, *detected.warnings))
 
 
 def _analysed(given: StageInput, progressions: Sequence[Sequence[str]]) -> analysis.Analysis:
@@ -115,8 +125,7 @@ def _check_unchanged(given: StageInput, state: SourceState) -> None:
 def _checked(
     sections: Mapping[str, Any],
     factories: Mapping[str, Any],
-    state: SourceState,
-    lines: Mapping[str, int],
+    kept: Mapping[str, Any],
     warnings: tuple[str, ...],
 ) -> StageOutput:
     """The output, if the document is valid with it."""
@@ -130,19 +139,14 @@ def _checked(
     document = {f"/{name}": sections[name] for name in SECTIONS if name != "analyzer"}
     document |= {f"/analyzer/{name}": value for name, value in sections["analyzer"].items() if name != "completed"}
     document |= {"/factories_detected": dict(factories), "/automation/analyzer_version": version}
-    kept = {"nanoseconds": state.nanoseconds, "digest": state.digest, "version": analysis.VERSION, "lines": dict(lines)}
     return StageOutput(document=document, warnings=warnings, answer=kept)
 
 
-def _is_same(cached: Cached, state: SourceState) -> bool:
+def _is_same(cached: Cached, state: SourceState, options: str) -> bool:
     recorded = cached.recorded
     if recorded is None:  # of another program: its own five steps held before the run began
         return True
-    return (recorded.nanoseconds, recorded.digest, recorded.version) == (
-        state.nanoseconds,
-        state.digest,
-        analysis.VERSION,
-    )
+    return recorded == Recorded(state.nanoseconds, state.digest, analysis.VERSION, options)
 
 
 def _utc(now: str) -> str:

@@ -1,8 +1,8 @@
 """Whether the document of a source file can be used again instead of a new analysis.
 
 `judge` goes through the five steps of the protocol, in its order. They apply to every document. For an analysis that
-moot recorded, `Recorded` is compared as well: the target, the nanosecond mtime, the digest of the source and the
-version of the analyzer. Pure: everything is passed in.
+moot recorded, `Recorded` is compared as well: the target, the nanosecond mtime, the digest of the source, the version
+of the analyzer and its options. Pure: everything is passed in.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ STEPS = (
     "the document exists, and is that of this target",
     "the document can be read, and analyzer.completed is true",
     "validation.completed is true, and validation.errors is empty",
-    "the source, and the analyzer, are those of the recorded analysis",
+    "the source, the analyzer and its options are those of the recorded analysis",
 )
 NOT_FOUND = "metadata not found"
 CORRUPTED = "metadata corrupted"
@@ -28,6 +28,7 @@ NO_MTIME = "missing source_file_mtime in metadata"
 MODIFIED = "source file modified"
 OTHER_TARGET = "metadata of another target"
 OTHER_ANALYZER = "another version of the analyzer"
+OTHER_OPTIONS = "other options of the analysis"
 
 
 class AnalysisTarget(Record):
@@ -53,6 +54,7 @@ class Recorded(Record):
     nanoseconds: int
     digest: str
     version: str
+    options: str = ""  # what was asked for besides the method
 
 
 class CacheVerdict(Record):
@@ -72,6 +74,7 @@ def judge(
     recorded: Recorded | None = None,
     *,
     version: str = "",
+    options: str = "",
     corrupted: bool = False,
 ) -> CacheVerdict:
     """Go through the steps. `document`: None if there is none; `corrupted`: it cannot be parsed."""
@@ -81,7 +84,8 @@ def judge(
         return CacheVerdict(valid=False, reason=NOT_FOUND, step=2, current_mtime=source.mtime)
     mtime = _map(document, "analyzer").get("source_file_mtime")
     cached = mtime if isinstance(mtime, int) and not isinstance(mtime, bool) else None
-    step, reason = _fault(document, cached, source, wanted) or _hidden_fault(source, recorded, version) or (0, None)
+    hidden = _hidden_fault(source, recorded, version, options)
+    step, reason = _fault(document, cached, source, wanted) or hidden or (0, None)
     return CacheVerdict(valid=reason is None, reason=reason, step=step, cached_mtime=cached, current_mtime=source.mtime)
 
 
@@ -108,13 +112,18 @@ def _fault(
     return None if cached == source.mtime else (5, MODIFIED)
 
 
-def _hidden_fault(source: SourceState, recorded: Recorded | None, version: str) -> tuple[int, str] | None:
-    """What the mtime in seconds does not show: an edit within one second, a restored mtime, a new analyzer."""
+def _hidden_fault(source: SourceState, recorded: Recorded | None, version: str, options: str) -> tuple[int, str] | None:
+    """What the mtime in seconds does not show.
+
+    An edit within one second, a restored mtime, a new analyzer, and that something else was asked for.
+    """
     if recorded is None:
         return None
     if (recorded.nanoseconds, recorded.digest) != (source.nanoseconds, source.digest):
         return 5, MODIFIED
-    return None if recorded.version == version else (5, OTHER_ANALYZER)
+    if recorded.version != version:
+        return 5, OTHER_ANALYZER
+    return None if recorded.options == options else (5, OTHER_OPTIONS)
 
 
 def _map(document: dict[str, Any], key: str) -> dict[str, Any]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from moot.core.errors import Usage
+from moot.core.json_codec import dumps
 from moot.core.text import command_line
 from moot.packs.rspec_v1 import (
+    analysis,
     analyzing,
     built_in,
     criteria,
@@ -73,6 +75,7 @@ class RspecV1Pipeline(Pipeline):
         self.existing = ""  # what to do with a block that is there already
         self.cached: analyzing.Cached | None = None  # an earlier analysis of the target
         self.fault = ""  # why the cached document cannot be used
+        self.analysed = False  # whether the analyzer has run for this request
         self.document: Callable[[], Mapping[str, Any] | None] = lambda: None  # all of it, as the log has it now
         self.allows: Callable[[Handler], bool] = lambda _program: False
         self.__dict__["checks"] = {"document-is-valid": self._document_is_valid}
@@ -107,22 +110,29 @@ class RspecV1Pipeline(Pipeline):
     def also(self, given: StageInput) -> Mapping[str, str]:
         """What else a result depends on.
 
-        The analysis: the time of the source's last change, so that a touched source is analysed again. The polisher,
-        which runs RSpec and a linter: everything that they may read.
+        The analysis: the time of the source's last change, so that a touched source is analysed again, its version, and
+        the setting that it uses. The polisher, which runs RSpec and a linter: how they are started, and everything that
+        they may read.
         """
+        root, source = given.target.root, given.path("source")
         match given.stage.name:
             case "analyzer":
-                return {f"mtime of {one}": str(at) for one, at in given.mtimes.items() if one == given.path("source")}
+                found = {f"mtime of {source}": str(given.mtimes[source])} if source in given.mtimes else {}
+                progressions = dumps([list(one) for one in self.settings["progressions"]])
+                return {**found, "the version of the analysis": analysis.VERSION, "the progressions": progressions}
             case "polisher":
-                return {"the files of the project": project_state(given.target.root)}
+                used = programs.identity(root, self.settings)
+                return {"the commands of the programs": used, "the files of the project": project_state(root)}
         return {}
 
     def stale(self, given: StageInput, _earlier: EarlierResult) -> str:
         """An analysis is used again only if the document has passed the steps of the protocol, too.
 
-        A validation, only while its result is in the document.
+        A validation, only without a new analysis, and while its result is in the document.
         """
         if given.stage.name == "validation":
+            if self.analysed:
+                return "the source was analysed again"
             section = (self.document() or {}).get("validation") or {}
             gone = [name for name in ("errors", "warnings") if not isinstance(section.get(name), list)]
             return f"validation.{gone[0]} is not in the document" if gone else ""
@@ -144,6 +154,7 @@ class RspecV1Pipeline(Pipeline):
         yield from (Problem(one) for one in validate(document).errors)
 
     def _analyze(self, given: StageInput) -> StageOutput:
+        self.analysed = True
         return analyzing.run_analysis(given, self.cached, self.settings["progressions"])
 
     def _polish(self, given: StageInput) -> StageOutput:

@@ -9,8 +9,10 @@ from __future__ import annotations
 import os
 
 from moot.core.handler import Handler
+from moot.core.json_codec import dumps
 from moot.packs.rspec_v1 import polishing
 from moot.packs.ruby.regular_files import read_regular
+from moot.pipelines.surroundings import digest_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,19 +22,35 @@ if TYPE_CHECKING:
     Allows = Callable[[Handler], bool]
 
 PACK = "rspec-v1"
-_RUBY = ("ruby",)
+_RUBY, _BUNDLE = ("ruby",), "bundle"
 
 
 def programs(root: str, settings: Mapping[str, Any]) -> Iterator[Handler]:
     """The programs that need consent, as `moot allow` shows them."""
-    bundled = os.path.isfile(os.path.join(root, "Gemfile"))
-    if tuple(settings["ruby"]) != _RUBY:
-        yield handler("ruby", settings["ruby"], settings)
+    for name, words in commands(root, settings).items():
+        if words != _RUBY if name == "ruby" else settings[name] or words[0] == _BUNDLE:
+            yield handler(name, words, settings)
+
+
+def commands(root: str, settings: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """How each program is started here. Without a linter there is none."""
+    bundled = (_BUNDLE, "exec") if os.path.isfile(os.path.join(root, "Gemfile")) else ()
     linter = _linter(root)
-    if linter is not None and (settings["linter"] or bundled):
-        yield handler("linter", settings["linter"] or ("bundle", "exec", linter), settings)
-    if settings["rspec"] or bundled:
-        yield handler("rspec", settings["rspec"] or ("bundle", "exec", "rspec"), settings)
+    found = {"ruby": tuple(settings["ruby"])}
+    if linter is not None:
+        found["linter"] = tuple(settings["linter"]) or (*bundled, linter)
+    return {**found, "rspec": tuple(settings["rspec"]) or (*bundled, "rspec")}
+
+
+def identity(root: str, settings: Mapping[str, Any]) -> str:
+    """The commands of the programs, and which file each of them starts on this machine: a result depends on them."""
+    from shutil import which
+
+    found = []
+    for words in commands(root, settings).values():
+        place = os.path.join(root, words[0]) if "/" in words[0] else which(words[0]) or ""
+        found.append([os.path.realpath(place), digest_of(os.path.realpath(place)), *words])
+    return dumps(found)
 
 
 def handler(name: str, words: Sequence[str], settings: Mapping[str, Any]) -> Handler:

@@ -8,7 +8,7 @@ from moot.core import flat_json
 from moot.core.json_codec import loads
 from moot.core.run import BEHIND
 from moot.packs.rspec_v1 import analysis, caching
-from moot.packs.rspec_v1.analyzing import Cached, source_state
+from moot.packs.rspec_v1.analyzing import Cached, options_of, source_state
 from moot.packs.rspec_v1.caching import AnalysisTarget, CacheVerdict, Recorded
 from moot.packs.rspec_v1.locating import PACK
 from moot.packs.rspec_v1.pipeline import RspecV1Pipeline
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from moot.api.call import Call
+    from moot.api.protocol import Pack
     from moot.packs.rspec_v1.locating import Location
     from moot.packs.rspec_v1.requests import Request
 
@@ -31,13 +32,16 @@ def pipeline_for(call: Call, request: Request, existing: str = "") -> RspecV1Pip
     """The pipeline, ready for this request."""
     from moot.api.verbs.effects.allow import consent_of
 
-    pack = next(one for one in call.packs.packs if one.name == PACK)
-    pipeline = RspecV1Pipeline(pack)
+    pipeline = RspecV1Pipeline(pack_of(call))
     pipeline.existing = existing
     pipeline.document = lambda: document_of(call, request.key)
     pipeline.allows = consent_of(call).allows
     pipeline.cached = _cached(call, request)
     return pipeline
+
+
+def pack_of(call: Call) -> Pack:
+    return next(one for one in call.packs.packs if one.name == PACK)
 
 
 def document_of(call: Call, key: str) -> dict[str, Any] | None:
@@ -62,16 +66,13 @@ def _cached(call: Call, request: Request) -> Cached | None:
     """The analysis that a new one may start from: moot's own, or a valid document of another program in the file."""
     kept, document = recorded_with(call, request.target.id), document_of(call, request.key)
     if kept is not None and document is not None and all(name in document for name in ("analyzer", "target")):
-        return Cached(document=document, recorded=_recorded(kept))
+        lines, warnings = kept.get("lines") or {}, tuple(kept.get("warnings") or ())
+        return Cached(document=document, recorded=Recorded.of(kept), lines=lines, warnings=warnings)
     foreign = foreign_document(request.location)
     if foreign is None or document is not None:
         return None
     verdict = verdict_on(request.location, wanted_of(request), foreign, None)
     return Cached(document=foreign, recorded=None) if verdict.valid else None
-
-
-def _recorded(kept: dict[str, Any]) -> Recorded:
-    return Recorded(nanoseconds=kept["nanoseconds"], digest=kept["digest"], version=kept["version"])
 
 
 def foreign_document(location: Location) -> dict[str, Any] | None:
@@ -91,12 +92,16 @@ def wanted_of(request: Request) -> AnalysisTarget:
 
 
 def verdict_on(
-    location: Location, wanted: AnalysisTarget, document: dict[str, Any] | None, recorded: Recorded | None
+    location: Location,
+    wanted: AnalysisTarget,
+    document: dict[str, Any] | None,
+    recorded: Recorded | None,
+    options: str = "",
 ) -> CacheVerdict:
     """Go through the steps of the cache check for the source as it is now."""
     state = source_state(*read_regular(location.project.absolute, _LARGEST))
     torn = document is None and os.path.exists(location.document_file)
-    return caching.judge(document, state, wanted, recorded, version=analysis.VERSION, corrupted=torn)
+    return caching.judge(document, state, wanted, recorded, version=analysis.VERSION, options=options, corrupted=torn)
 
 
 def cache_verdict(call: Call, request: Request) -> CacheVerdict:
@@ -105,8 +110,9 @@ def cache_verdict(call: Call, request: Request) -> CacheVerdict:
     other = shown is not None and known is not None and not _is_same_target(shown, known)
     document = known if other else shown
     kept = recorded_with(call, request.target.id)
-    recorded = _recorded(kept) if kept is not None and document is not None and is_built_in(document) else None
-    return verdict_on(request.location, wanted_of(request), document, recorded)
+    recorded = Recorded.of(kept) if kept is not None and document is not None and is_built_in(document) else None
+    options = options_of(request.target.parameters, pack_of(call).values["progressions"])
+    return verdict_on(request.location, wanted_of(request), document, recorded, options)
 
 
 def _is_same_target(one: dict[str, Any], other: dict[str, Any]) -> bool:

@@ -119,8 +119,8 @@ def _performed(
         reason = reason or _AGAIN
     pipeline = pipeline_for(call, request, existing or "")
     pipeline.fault = reason or "" if whole else ""
-    if again or torn:
-        pipeline.cached = None
+    if reason:
+        pipeline.cached = None  # the analysis is made in full
     progress = Progress(call, request, reason)
     with interruptible():
         for one in options:
