@@ -128,9 +128,7 @@ class _Around:
         self.files, self.git, self.watched = files, git, watched
 
     @classmethod
-    def before(
-        cls, prepared: Prepared, preparation: Preparation, git: Mapping[str, bytes] | None = None
-    ) -> _Around:
+    def before(cls, prepared: Prepared, preparation: Preparation, git: Mapping[str, bytes] | None = None) -> _Around:
         target = preparation.target
         writes = [path for role in prepared.stage.writes for path in target.paths.get(role, ())]
         if prepared.pinned is None:
