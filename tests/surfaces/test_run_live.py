@@ -48,6 +48,7 @@ sys.exit("the total is wrong" if "bad" in sys.argv[1] else 0)
 """
 FOLDER = "src/shop/payments/adapters"
 NAMES = [f"{FOLDER}/a_rather_long_file_name_{end}.py" for end in ("one", "bad")]
+ONE, BAD = (f"…{name[-27:]}" for name in NAMES)
 
 
 @pytest.fixture
@@ -93,7 +94,7 @@ def go(command: Command) -> None:
 def test_the_status_is_drawn_until_the_run_has_ended_and_stays_on_the_screen(working: Command, columns: int) -> None:
     with Glass(working, "run", "status", "--follow", size=(columns, 20)) as glass:
         glass.until(
-            "checks: 0 of 2 finished", "▶ …r_long_file_name_one.py: test", "▶ …r_long_file_name_bad.py: test", "q quit"
+            "checks: 0 of 2 finished", f"▶ {ONE}: test", "✓ lint  ▶ test", f"▶ {BAD}: test", "✓ lint  ▶ test", "q quit"
         )
         assert max(map(len, glass.text.splitlines())) <= columns
         go(working)
@@ -107,7 +108,7 @@ def test_the_status_is_drawn_until_the_run_has_ended_and_stays_on_the_screen(wor
 @pytest.mark.parametrize("keys", ["\x03", "q"])
 def test_a_person_can_stop_looking_and_the_run_goes_on(working: Command, keys: str) -> None:
     with Glass(working, "run", "status", "--follow") as glass:
-        glass.until("▶ …r_long_file_name_one.py: test")
+        glass.until(f"▶ {ONE}: test")
         glass.press(keys)
         assert glass.ended() == 0
         assert glass.given_back()
@@ -117,7 +118,7 @@ def test_a_person_can_stop_looking_and_the_run_goes_on(working: Command, keys: s
 
 def test_one_file_is_drawn_with_its_stages_and_a_change_of_size_is_followed(working: Command) -> None:
     with Glass(working, "run", "status", NAMES[0], "--follow", size=(80, 20)) as glass:
-        glass.until("…r_long_file_name_one.py: running", "✓ lint completed", "▶ test running")
+        glass.until(f"{ONE}: running", "✓ lint completed", "▶ test running")
         glass.rows.clear()
         glass.resize(20, 6)
         glass.until("▶ test running")
@@ -127,11 +128,11 @@ def test_one_file_is_drawn_with_its_stages_and_a_change_of_size_is_followed(work
 
 
 @pytest.mark.parametrize("columns", [40, 80])
-def test_the_overview_has_a_line_for_each_file(working: Command, columns: int) -> None:
+def test_the_overview_has_the_stages_of_each_file(working: Command, columns: int) -> None:
     with Glass(working, "watch", size=(columns, 30)) as glass:
-        glass.until("3 Runs", "▶ …r_long_file_name_one.py: test", "▶ …r_long_file_name_bad.py: test")
+        glass.until("3 Runs", f"▶ {ONE}: test", "✓ lint  ▶ test", f"▶ {BAD}: test")
         go(working)
-        glass.until("✗ …r_long_file_name_bad.py: test", "✓ …r_long_file_name_one.py", "- exit code 1: the total is")
+        glass.until(f"✗ {BAD}: test", f"✓ {ONE}", "- exit code 1: the total is")
         assert max(map(len, glass.text.splitlines())) <= columns
         glass.press("q")
         assert glass.ended() == 0

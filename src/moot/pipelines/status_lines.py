@@ -25,7 +25,8 @@ MARKS = {
 }
 TONES = {"✓": "good", "=": "dim", "-": "dim", "▶": "busy", "?": "warn", "✗": "bad", "!": "warn", "·": "dim"}
 _WIDTH = 200
-_TITLE = 24  # cells of a title on a screen
+_TITLE = 28  # cells of a title on a screen
+_STAGES = 72  # cells of a line with stages on a screen
 _DONE = (COMPLETED, "reused", "skipped")
 
 
@@ -92,7 +93,7 @@ def headline(found: RunStatus | WavesStatus) -> str:
 
 
 def screen_lines(found: RunStatus | WavesStatus) -> Iterator[tuple[str, str]]:
-    """What is below the headline, each line with its tone: stages of a target; of waves, a line for each target."""
+    """What is below the headline, each line with its tone: the stages of a target; of waves, their targets."""
     if isinstance(found, RunStatus):
         for stage in found.stages:
             yield one_line(stage_line(stage), _WIDTH), TONES[MARKS[stage.state]]
@@ -115,6 +116,8 @@ def _wave_lines(wave: Sequence[RunStatus]) -> Iterator[tuple[str, str]]:
         at = next((stage for stage in one.stages if stage.state not in (*_DONE, PENDING)), None)
         doing = one.state if at is None else f"{at.stage}{'' if at.state == RUNNING else f' {at.state}'}{_time(at)}"
         yield f"{mark} {_short(one.title)}: {one_line(doing, _WIDTH)}", TONES[mark]
+        if mark != MARKS[COMPLETED]:
+            yield from ((f"    {line}", "dim") for line in _joined(one.stages))
         if mark == MARKS["failed"] and at is not None:
             yield from ((line, "") for line in bullets(at.problems or [at.text], most=3, width=_WIDTH))
         elif mark == MARKS[COMPLETED]:
@@ -123,6 +126,20 @@ def _wave_lines(wave: Sequence[RunStatus]) -> Iterator[tuple[str, str]]:
     pending = sum(one.state == PENDING for one in wave)
     if pending:
         yield f"{MARKS[PENDING]} {pending} pending", "dim"
+
+
+def _joined(stages: Sequence[StageStatus]) -> Iterator[str]:
+    """All stages with marks and times, as many in a line as fit."""
+    line = ""
+    for stage in stages:
+        took = f" {age(stage.seconds)}" if stage.seconds >= 1 else ""
+        word = f"{MARKS[stage.state]} {one_line(stage.stage, _STAGES)}{took}"
+        if line and cells(line) + 2 + cells(word) > _STAGES:
+            yield line
+            line = ""
+        line = f"{line}  {word}" if line else word
+    if line:
+        yield line
 
 
 def _mark(one: RunStatus) -> str:
@@ -151,10 +168,12 @@ def _left(found: RunStatus | WavesStatus, busy: int) -> str:
 
 
 def _short(title: str) -> str:
-    """The end of a title, which tells one path from another."""
+    """A title that fits: without what it has in parentheses, or only its end, which tells one path from another."""
     line = one_line(title, 1000)
-    if cells(line) <= _TITLE:
-        return line
+    name = line.partition(" (")[0] if line.endswith(")") else line
+    for whole in (line, name):
+        if cells(whole) <= _TITLE:
+            return whole
     while cells(line) >= _TITLE:
         line = line[1:]
     return f"{ELLIPSIS}{line}"
