@@ -288,6 +288,21 @@ def test_a_workspace_that_is_exchanged_behind_a_link_is_another_one(tmp_path: Pa
     assert b"two" in found[1].files[0].content
 
 
+def test_a_program_that_is_exchanged_behind_a_link_asks_anew_in_the_same_process(tmp_path: Path) -> None:
+    workspace, tool = tmp_path / "workspace", tmp_path / "tool"
+    for path in ("first", "second", "workspace/third"):
+        script(tmp_path / path, f"#!/bin/sh\necho {path}\n")
+    found = []
+    for path in ("first", "second", "workspace/third", "first"):
+        tool.unlink(missing_ok=True)
+        tool.symlink_to(tmp_path / path)
+        found.append(pin(Handler.of({"name": "hook", "on": [], "run": [str(tool)]}), str(workspace), os.environ))
+    assert found[0].digest == found[3].digest
+    assert len({one.digest for one in found}) == 3
+    assert [one.program is None for one in found] == [False, False, True, False]
+    assert found[2].files[0].path == "third", "a file of the workspace counts by its content"
+
+
 def test_a_link_from_outside_into_the_workspace_counts_as_a_file_of_the_workspace(run: Command, tmp_path: Path) -> None:
     hook = script(run.repo / "hook.sh", "#!/bin/sh\ntrue\n")
     (tmp_path / "bin").mkdir()

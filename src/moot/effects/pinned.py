@@ -23,7 +23,7 @@ from moot.core.json_codec import dumps
 from moot.core.record import Record
 from moot.effects.performers import call_function
 from moot.private_files import outside
-from moot.processes.environment import BASE, real_folder, search_path
+from moot.processes.environment import BASE, real_path, search_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class _Trouble(Exception):
 
 def pin(handler: Handler, root: str, env: Mapping[str, str], *worktrees: str) -> PinnedHandler:
     """Read each file once, so the result contains the digested bytes. The handler runs in `root`."""
-    roots = tuple(dict.fromkeys(map(real_folder, dict.fromkeys((root, *worktrees)))))
+    roots = tuple(dict.fromkeys(map(real_path, dict.fromkeys((root, *worktrees)))))
     root = roots[0]
     if handler.kind not in ("run", "python"):
         return PinnedHandler(handler=handler, cwd=root, digest=sha256(handler.content.encode()).hexdigest())
@@ -91,7 +91,7 @@ def pin(handler: Handler, root: str, env: Mapping[str, str], *worktrees: str) ->
         "content": handler.content,
         "cwd": root,
         "env": [*BASE, *handler.env],
-        "program": None if program is None else [program, os.path.realpath(program)],
+        "program": None if program is None else [program, real_path(program)],
         "files": [[file.word, file.path, file.sha256] for file in files],
         "module": module,
     }
@@ -109,7 +109,7 @@ def _command(
     named: list[tuple[int, str, str]] = []
     if os.sep not in first:
         program = _in_path(first, roots, env)
-        if program is not None and not outside(os.path.realpath(program), *roots):
+        if program is not None and not outside(real_path(program), *roots):
             named.append((0, "", program))  # a link from elsewhere into the workspace
     elif is_elsewhere(os.path.join(roots[0], first), roots):
         program = os.path.abspath(os.path.join(roots[0], first))
@@ -205,7 +205,7 @@ def _read(roots: tuple[str, ...], named: list[tuple[int, str, str]]) -> Iterator
 
 def is_elsewhere(path: str, roots: tuple[str, ...]) -> bool:
     """Whether neither the path nor its real path is in the workspace."""
-    return outside(os.path.abspath(path), *roots) and outside(os.path.realpath(path), *roots)
+    return outside(os.path.abspath(path), *roots) and outside(real_path(path), *roots)
 
 
 def _content(path: str, roots: tuple[str, ...], name: str, limit: int) -> tuple[int, bytes] | None:

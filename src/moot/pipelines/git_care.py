@@ -46,7 +46,7 @@ def look(place: Place, root: str) -> dict[str, bytes]:
 
 def _is_same(one: str, other: str) -> bool:
     try:
-        return os.path.samefile(one, other)
+        return one == other or os.path.samefile(one, other)
     except OSError:
         return False
 

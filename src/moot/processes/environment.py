@@ -7,6 +7,7 @@ handler that writes to the log must set its own identity. An agent gets one from
 from __future__ import annotations
 
 import os
+from stat import S_ISDIR
 
 from moot.private_files import outside
 
@@ -37,20 +38,20 @@ def allowed(handler: Handler, env: Mapping[str, str], *roots: str) -> dict[str, 
 def search_path(env: Mapping[str, str], *roots: str) -> list[str]:
     """The directories in PATH, without those inside `roots`, which the repository controls."""
     entries = [one for one in (env.get("PATH") or os.defpath).split(os.pathsep) if os.path.isabs(one)]
-    return [entry for entry in entries if outside(real_folder(entry), *roots)]
+    return [entry for entry in entries if outside(real_path(entry), *roots)]
 
 
-_reals: dict[str, tuple[tuple[int, int], str]] = {}  # path → the directory that it named, and its real path
+_reals: dict[str, tuple[tuple[int, ...], str]] = {}  # path → what it named, and the real path of that
 _MOST = 1000
 
 
-def real_folder(path: str) -> str:
-    """The real path of a directory. It is computed again when the path names another one."""
+def real_path(path: str) -> str:
+    """The real path of a directory or file. It is computed again when the path names another one."""
     try:
         now = os.stat(path)
     except OSError:
         return os.path.realpath(path)
-    mark = now.st_dev, now.st_ino
+    mark = (now.st_dev, now.st_ino) if S_ISDIR(now.st_mode) else (now.st_dev, now.st_ino, now.st_ctime_ns)
     known = _reals.get(path)
     if known is None or known[0] != mark:
         if len(_reals) > _MOST:

@@ -177,11 +177,11 @@ def _check_next(state: Run, stage: str) -> None:
             stage=state.running.stage,
             since=state.running.at,
         )
-    number = state.stages.index(stage)
-    if number < state.passed:
+    number, passed = state.stages.index(stage), state.passed
+    if number < passed:
         raise Refused("stage_passed", f"{state.id} is past the stage {stage}.", "Start a later one.", run=state.id)
-    if state.target and number > state.passed:
-        missing = state.stages[state.passed]
+    if state.target and number > passed:
+        missing = state.stages[passed]
         raise Refused(
             "stage_too_early",
             f"{missing} has not completed successfully.",
