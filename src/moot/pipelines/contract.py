@@ -101,7 +101,7 @@ __all__ = [
 class Problem(Record):
     """What is wrong. `path` and `line` say where in a file, `key` where in the document (a pointer).
 
-    One that does not block is a warning: the stage passes.
+    One that does not block is a warning: the stage passes. `remedy`: what to do, if the stage fails because of it.
     """
 
     text: str
@@ -109,6 +109,7 @@ class Problem(Record):
     line: int = 0
     key: str = ""
     blocks: bool = True
+    remedy: str = ""
 
     @property
     def said(self) -> str:
@@ -300,6 +301,14 @@ class Pipeline:
     def also(self, _given: StageInput) -> Mapping[str, str]:
         """More that the step key of a stage depends on, by name, such as the time of a file's last change."""
         return {}
+
+    def kept(self, _given: StageInput, before: Mapping[str, bytes | None]) -> Mapping[str, bytes | None]:
+        """What the files with work of an attempt that did not pass were before it, if a person keeps what is theirs.
+
+        `given`: the files as they are now. `before`: those files as they were when the attempt began, by path. Where a
+        stage may change only parts of a file, the rest can be taken from the file as it is now.
+        """
+        return before
 
     def stale(self, _given: StageInput, _earlier: EarlierResult) -> str:
         """Why an earlier result must not be used although its step key is the same; empty if it may."""

@@ -248,7 +248,8 @@ def _judged(
     if mild:
         work = work.replace(output=work.output.replace(warnings=(*work.output.warnings, *mild)))
     if problems and error is None:
-        error = StageError(summary(problems), problems=problems)
+        remedies = dict.fromkeys(one.remedy for one in problems if one.blocks and one.remedy)
+        error = StageError(summary(problems), suggestion=" ".join(remedies), problems=problems)
     elif problems and error is not None:
         error.problems = (*error.problems, *problems)
     return work.replace(error=error)

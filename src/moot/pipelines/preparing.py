@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     Found = TypeVar("Found")
 
+KEPT = "what a person wrote meanwhile is kept, as the person said"
 PREDECESSOR, FILES, DOCUMENT_EXISTS, COMMAND = "predecessor", "files", "document", "command"
 
 
@@ -77,6 +78,7 @@ class Prepared(Record):
     command: Handler | None = None
     pinned: PinnedHandler | None = None  # the command as it was allowed, if one is needed
     early: StageOutput | None = None  # the code found that there is nothing to do
+    note: str = ""  # for the reason why it runs
 
     @property
     def key(self) -> str:
@@ -156,15 +158,21 @@ class Preparation:
         attempt: int = 1,
         at: str = "",
         leftover: Mapping[str, bytes | None] | None = None,
+        keep: bool = False,
         earlier: Mapping[str, str] | None = None,
         programs: ProgramRunner | None = None,
     ) -> Prepared:
         """Check the prerequisites. Raises `Unmet`.
 
         `leftover`: files with unfinished work of an attempt that did not pass, as they were before it; None: there
-        was no such file. `earlier`: the inputs of the newest attempt that passed.
+        was no such file. `keep`: a person keeps what is theirs in these files. `earlier`: the inputs of the newest
+        attempt that passed.
         """
-        files = {**now.contents.files, **(leftover or {})}
+        unfinished = leftover or {}
+        if keep and unfinished:
+            current = self.given(stage, now, now.contents.files, answer)
+            unfinished = self.pack_code("kept", lambda: self.pipeline.kept(current, unfinished))
+        files = {**now.contents.files, **unfinished}
         old = {path: data for path, data in files.items() if data is not None}
         given = self.given(stage, now, old, answer)
         given = given.replace(attempt=attempt, now=at, programs=programs, earlier=earlier or {})
@@ -193,6 +201,7 @@ class Preparation:
             command=self.command(stage) if pinned is not None else None,
             pinned=pinned,
             early=early,
+            note=KEPT if unfinished != (leftover or {}) else "",
         )
 
     def check_begun(self, now: TargetState) -> None:

@@ -216,7 +216,7 @@ class RunRecord(DocumentRecord):
             who=command.name if command is not None else "",
             command=command.run if command is not None else (),
             timeout=command.timeout if command is not None else stage.timeout,
-            reason=reason[:_REASON],
+            reason="; ".join(filter(None, (reason, prepared.note)))[:_REASON],
             key=prepared.key,
             inputs=prepared.inputs,
             checks=prepared.checks,

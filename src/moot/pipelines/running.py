@@ -364,6 +364,7 @@ class TargetRun:
             attempt=self._record.attempts(stage) + 1,
             at=self.call.clock.wall(),
             leftover={path: self.call.blob(blob) if blob else None for path, blob in leftover.items()},
+            keep=self.options.keep,
             earlier=earlier.attempt.inputs if earlier is not None else {},
             programs=Programs(self.call, self.target.root, self._locked(), self._cancel),
         )

@@ -65,7 +65,8 @@ class RunOptions(Record):
     stages that may run before it, if they have to; all others must have passed. until: stop after this stage. again:
     use no earlier result. wait: wait while another process works on the target, instead of refusing. limit: how many
     runs may work at once in the workspace. keep_going: a target that failed does not end the others. parent: the run
-    with the waves that it belongs to.
+    with the waves that it belongs to. keep: a person says that what changed during an attempt that failed, outside of
+    what its stage may change, is the person's (`Pipeline.kept`).
     """
 
     resume: bool = False
@@ -78,3 +79,4 @@ class RunOptions(Record):
     output: bool = False  # show the output of commands
     parent: str | None = None
     keep_going: bool = False
+    keep: bool = False

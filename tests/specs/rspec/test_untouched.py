@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from moot.core.errors import Refused
-from moot.packs.rspec.untouched import changed_outside, reworded_outside
+from moot.packs.rspec.untouched import changed_outside, kept_outside, reworded_outside
 
 if TYPE_CHECKING:
     from tests.specs.rspec.shop import Shop
@@ -129,3 +129,77 @@ def test_an_agent_cannot_take_a_test_of_a_person_away(shop: Shop) -> None:
     [report] = shop.rspec("resume").files
     assert (report.outcome, report.tests_passed) == ("passed", True)
     assert shop.file(PATH).startswith(MINE)
+
+
+BESIDE = '`it "is mine" do` was added; only the blocks of #sell may change'
+SLUG = "app_models_book"
+
+
+@pytest.fixture
+def edited(shop: Shop) -> Shop:
+    """A shop in which a person has added an example while test-implementer ran."""
+    shop.stock("models/book")
+    shop.open("beside")
+    with pytest.raises(Refused) as failed:
+        shop.cover()
+    assert BESIDE in failed.value.message
+    assert "If you wrote that yourself, keep it: `moot rspec resume --keep`." in failed.value.remedy
+    assert "puts all of that back as it was before" in failed.value.remedy
+    return shop
+
+
+@pytest.mark.proves("S2-HARD-06", "S2-HARD-15", "S2-REC-01")
+def test_what_a_person_wrote_while_a_stage_ran_is_kept_if_the_person_says_so(edited: Shop) -> None:
+    with pytest.raises(Refused, match="is mine"):
+        edited.rspec("resume")
+    before = edited.file(PATH)
+    assert edited.moot("rspec", "resume", "--keep", code=2)
+    assert edited.file(PATH) == before
+    assert "is mine" in before
+    assert edited.document(SLUG)["automation"]["test_implementer_completed"] is True
+    [report] = edited.cover().files
+    assert (report.outcome, report.tests_passed) == ("passed", True)
+    assert edited.file(PATH) == before
+
+
+@pytest.mark.proves("S2-HARD-06", "S2-HARD-15")
+def test_it_is_kept_with_a_single_stage_too_and_by_a_restore_after_that(edited: Shop) -> None:
+    said = edited.moot("rspec", "stage", SLUG, "test-implementer", code=1)
+    assert f"keep it: `moot rspec stage {SLUG} test-implementer --keep`." in said
+    edited.moot("rspec", "stage", SLUG, "test-implementer", "--keep")
+    edited.moot("run", "restore", "last", "--stage", "test-implementer")
+    assert "is mine" in edited.file(PATH), "it is no longer what the stage has changed"
+    assert 'skip "{EXPECTATION}"' in edited.file(PATH)
+
+
+@pytest.mark.proves("S2-HARD-15")
+def test_only_a_person_can_say_so(edited: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MOOT_PERSON")
+    said = edited.moot("--agent", "Yeats", "rspec", "resume", "--keep", code=1)
+    assert "--keep" in said
+    assert edited.document(SLUG)["automation"]["test_implementer_completed"] is False
+
+
+@pytest.mark.proves("S2-HARD-15", "S2-IMPL-03")
+def test_to_keep_the_rest_of_a_file_accepts_nothing_in_the_blocks(shop: Shop) -> None:
+    shop.stock("models/book")
+    shop.open("beside and worse")
+    with pytest.raises(Refused, match="never runs the example"):
+        shop.cover()
+    shop.behave("beside")
+    with pytest.raises(Refused, match="never runs the example") as failed:
+        shop.rspec("resume", keep=True)
+    assert "is mine" not in failed.value.message
+    shop.write(PATH, shop.file(PATH).replace("around { |_| }\n", ""))
+    [report] = shop.rspec("resume").files
+    assert (report.outcome, report.tests_passed) == ("passed", True)
+    assert "is mine" in shop.file(PATH)
+
+
+def test_the_kept_file_has_the_blocks_of_before_and_the_rest_of_now() -> None:
+    filled = SPEC.replace("skip", "expect(1).to eq(copies)").replace("# mine", "# mine, and more")
+    kept = kept_outside(planned(), SPEC.encode(), filled.encode()).decode()
+    assert kept == SPEC.replace("# mine", "# mine, and more")
+    assert [*changed_outside(planned(), kept.encode(), filled.encode(), PATH)] == []
+    gone = SPEC.replace('describe "#order"', 'describe "#refund"')
+    assert kept_outside(planned(), SPEC.encode(), gone.encode()) == SPEC.encode()

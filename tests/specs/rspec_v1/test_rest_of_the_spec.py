@@ -113,9 +113,8 @@ def test_an_agent_cannot_weaken_a_test_of_a_person(shop: Shop, stage: str) -> No
 
 @pytest.mark.proves("S1-POL-01", "S1-POL-05", "S1-HARD-01")
 def test_a_command_that_polishes_may_change_the_style_of_the_rest(shop: Shop) -> None:
-    example = "  it 'refunds' do\n    expect(described_class.new.refund).to eq(1)\n  end\n"
-    mine = f"require 'spec_helper'\nRSpec.describe Payment do\n{example}end\n"
-    shop.write(PAYMENT_SPEC, mine)
+    mine = "RSpec.describe Payment do\n  it 'refunds' do\n    expect(described_class.new.refund).to eq(1)\n  end\nend\n"
+    shop.write(PAYMENT_SPEC, f"require 'spec_helper'\n{mine}")
     shop.agents(polisher="restyle")
     said = shop.run()
     assert said.code == 2, said.err

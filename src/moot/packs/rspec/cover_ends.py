@@ -24,10 +24,11 @@ def failed(call: Call, run: str, steps: Sequence[PipelineStep]) -> Refused:
         return Refused("run_failed", f"{last.title}: {last.text}", advice, run=run)
     details = [*step.problems, *([step.details] if step.details else [])]
     advice = f"{step.suggestion.rstrip('.')}. " if step.suggestion else ""
+    left = f"{found} " if (found := left_behind(call, step)) else ""
     return Refused(
         "stage_failed",
         "\n".join((f"{step.stage} failed for {step.title}: {step.text}", *bullets(unsaid(step.text, details)))),
-        f"{advice}{left_behind(call, step)}To go on from {step.stage}: `moot rspec resume`.",
+        f"{advice}{left}To go on from {step.stage}: `moot rspec resume`.",
         run=step.run,
         stage=step.stage,
         problems=list(step.problems),
@@ -35,7 +36,7 @@ def failed(call: Call, run: str, steps: Sequence[PipelineStep]) -> Refused:
 
 
 def left_behind(call: Call, step: PipelineStep) -> str:
-    """Which files a stage that failed has changed, and how to put them back; empty if there are none."""
+    """Which files changed while a stage that failed ran, and how to put them back; empty if there are none."""
     from moot.pipelines.restoring import restore
 
     try:
@@ -44,7 +45,8 @@ def left_behind(call: Call, step: PipelineStep) -> str:
         return ""
     files = ", ".join((*found.restored, *found.removed))
     back = command_line("run restore", step.run)
-    return f"What it has changed is still in {files}; `{back}` puts that back as it was before. " if files else ""
+    changed = f"What changed while it ran is still in {files}; `{back}` puts all of that back as it was before."
+    return changed if files else ""
 
 
 def interruption(run: str, steps: Sequence[PipelineStep], newest: str) -> str:

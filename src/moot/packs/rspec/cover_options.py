@@ -19,10 +19,17 @@ class CoverOptions(Record):
     gate: str = ""  # the answer at a wave gate
     again: bool = False
     output: bool = False
+    keep: bool = False  # what was written into spec files while a stage that failed ran
 
 
 def options_of(
-    limit: int | None, level: str | None, existing: str | None, gate: str | None, *, output: bool
+    limit: int | None,
+    level: str | None,
+    existing: str | None,
+    gate: str | None,
+    *,
+    keep: bool = False,
+    output: bool = False,
 ) -> CoverOptions:
     """The options of a verb. Raises for a word that is not a choice."""
     for name, given, choices in (("level", level, LEVELS), ("existing", existing, CHOICES), ("gate", gate, GATE)):
@@ -30,4 +37,4 @@ def options_of(
             raise Usage("bad_choice", f"--{name}: {given[:80]!r} is not a choice.", f"Use {', '.join(choices)}.")
     if limit is not None and limit < 1:
         raise Usage("bad_limit", "--limit must be at least 1.", "For example: --limit 4")
-    return CoverOptions(limit or 0, level or "", existing or "", gate or "", output=output)
+    return CoverOptions(limit or 0, level or "", existing or "", gate or "", output=output, keep=keep)

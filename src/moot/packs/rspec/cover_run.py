@@ -153,6 +153,7 @@ class Cover:
             wait=True,
             limit=self.options.limit or int(self.settings.get("parallel", 1)),
             output=self.options.output,
+            keep=self.options.keep,
         )
         title = f"cover {self.parameters['mode']}"
         steps = run_targets(self.call, pipeline, self.targets, options, self._gate, title, dict(self.parameters))
@@ -214,6 +215,7 @@ class Cover:
             level=level,
             level_by=level_by,
             rspec=RspecCommand(tuple(self.project.rspec), float(self.settings.get("rspec_timeout", 300))),
+            keeps="moot rspec resume --keep",
         )
 
     def _from_log(self, find: Callable[[Call, list[Run], Target], Found], target: Target) -> Found:

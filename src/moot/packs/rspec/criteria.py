@@ -62,7 +62,11 @@ def only_texts_were_reworded(_before: StageInput, after: StageInput) -> Iterator
         yield Problem(problem.text, path, problem.line)
 
 
-def spec_is_implemented(before: StageInput, after: StageInput) -> Iterator[Problem]:
+def spec_is_implemented(before: StageInput, after: StageInput, keeps: str = "") -> Iterator[Problem]:
+    """Checks the blocks that the stage filled in, and that it changed nothing else.
+
+    `keeps`: the command with which a person keeps what is outside of the blocks.
+    """
     document, path = document_of(after), after.path("spec")
     old, new = before.file("spec") or b"", after.file("spec")
     if new is None:
@@ -72,9 +76,11 @@ def spec_is_implemented(before: StageInput, after: StageInput) -> Iterator[Probl
     problems += implementer.nothing_is_lost(old, new, document["class_name"], path)
     problems += implementer.overridden(old, new, path)
     problems += implementer.replaced(document, old, new, path)
-    problems += untouched.changed_outside(structure_of(after), old, new, path)
     for problem in problems:
         yield Problem(problem.text, problem.path, problem.line, blocks=problem.certain)
+    remedy = f"If you wrote that yourself, keep it: `{keeps}`." if keeps else ""
+    for problem in untouched.changed_outside(structure_of(after), old, new, path):
+        yield Problem(problem.text, problem.path, problem.line, blocks=problem.certain, remedy=remedy)
     for name in implementer.unstubbed(document, new):
         yield Problem(f"{name} decides a branch, and the spec neither stubs nor builds it", path, blocks=False)
 
@@ -147,5 +153,4 @@ CRITERIA: Mapping[str, Criterion] = {
     "only-texts-were-reworded": only_texts_were_reworded,
     "factories-hold": factories_hold,
     "claims-hold": claims_hold,
-    "spec-is-implemented": spec_is_implemented,
 }

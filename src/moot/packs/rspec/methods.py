@@ -54,6 +54,7 @@ class Rspec(PackMethods):
         level: str | None = None,
         existing: str | None = None,
         gate: str | None = None,
+        keep: bool = False,
         output: bool = False,
     ) -> CoverReport | CoverStop:
         """Cover changed methods with tests. A `CoverStop` says that it was stopped, or waits for a selection."""
@@ -71,12 +72,13 @@ class Rspec(PackMethods):
         level: str | None = None,
         existing: str | None = None,
         gate: str | None = None,
+        keep: bool = False,
         output: bool = False,
     ) -> CoverReport | CoverStop:
         """Go on with the last run, or with the one named."""
         return self._ask("rspec resume", locals())
 
-    def stage(self, slug: str, name: str, *, output: bool = False) -> SingleStage:
+    def stage(self, slug: str, name: str, *, keep: bool = False, output: bool = False) -> SingleStage:
         """Run one stage of one document."""
         return self._ask("rspec stage", locals())
 

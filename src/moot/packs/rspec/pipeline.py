@@ -20,10 +20,11 @@ from moot.packs.rspec.agents import (
 )
 from moot.packs.rspec.answers import ERROR, SKIP, read_answer
 from moot.packs.rspec.cover_targets import has_records
-from moot.packs.rspec.criteria import CHECKS, CRITERIA, review_holds
+from moot.packs.rspec.criteria import CHECKS, CRITERIA, review_holds, spec_is_implemented
 from moot.packs.rspec.loaded_files import LoadedFiles
 from moot.packs.rspec.rspec_runs import RspecCommand, run_rspec
 from moot.packs.rspec.stage_documents import document_of, structure_of
+from moot.packs.rspec.untouched import kept_outside
 from moot.packs.ruby.loaded_files import LOADED
 from moot.pipelines.contents import digest
 from moot.pipelines.contract import Pipeline, Problem, StageError, StageOutput, StageWaits
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 NOT_SELECTED = "No testable methods found"
 ALL_KEPT = "All blocks of the spec file were kept as they are"
 NO_MODEL = "No selected method needs a record"
+JUDGED = "2"  # raise it when the same run of RSpec would be judged otherwise
 NO_GEM = "The project has no factory gem"
 
 
@@ -49,6 +51,7 @@ class Surroundings(Record):
     choices: what a person chose now for blocks that moot may not replace. kept: finds what was chosen before and still
         holds, by block.
     level: what a person chose for methods whose level is unclear. rspec: the command that runs RSpec.
+    keeps: the command with which a person keeps what was written into the spec file while a stage ran.
     """
 
     written: Callable[[], bytes | None] = lambda: None
@@ -58,6 +61,7 @@ class Surroundings(Record):
     level: str = ""
     level_by: str = ""
     rspec: RspecCommand = RspecCommand()
+    keeps: str = ""
 
 
 class Question(Record):
@@ -195,7 +199,8 @@ class RspecPipeline(Pipeline):
         self._arounds = around or {}
         self._built_in = BuiltIn(self._around)
         self.stages = self._built_in.stages  # type: ignore[misc]
-        self.criteria = {**CRITERIA, "review-holds": self._review_holds}  # type: ignore[misc]
+        own = {"review-holds": self._review_holds, "spec-is-implemented": self._spec_is_implemented}
+        self.criteria = {**CRITERIA, **own}  # type: ignore[misc]
 
     @property
     def questions(self) -> Mapping[str, Question]:
@@ -208,6 +213,17 @@ class RspecPipeline(Pipeline):
     def _review_holds(self, _before: StageInput, after: StageInput) -> Iterator[Problem]:
         return review_holds(after, self._around(after.target.id).rspec)
 
+    def _spec_is_implemented(self, before: StageInput, after: StageInput) -> Iterator[Problem]:
+        return spec_is_implemented(before, after, self._around(after.target.id).keeps)
+
+    def kept(self, given: StageInput, before: Mapping[str, bytes | None]) -> Mapping[str, bytes | None]:
+        """test-implementer fills in its blocks; what is around them in the spec file is the person's."""
+        path, now = given.path("spec"), given.file("spec")
+        old = before.get(path)
+        if given.stage.name != IMPLEMENTER or old is None or now is None:
+            return before
+        return {**before, path: kept_outside(structure_of(given), old, now)}
+
     def label(self, stage: Stage) -> str:
         return stage.name.replace("-", "_")
 
@@ -216,7 +232,8 @@ class RspecPipeline(Pipeline):
         if given.stage.name == ANALYZER:
             return {"the time of the source": str(given.mtimes.get(given.path("source"), 0))}
         if given.stage.name == REVIEWER:
-            return {"the command that runs RSpec": " ".join(self._around(given.target.id).rspec.argv)}
+            command = " ".join(self._around(given.target.id).rspec.argv)
+            return {"the command that runs RSpec": command, "how examples are judged": JUDGED}
         return {}
 
     def stale(self, given: StageInput, earlier: EarlierResult) -> str:

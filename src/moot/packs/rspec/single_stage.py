@@ -31,7 +31,7 @@ class SingleStage(Record):
     warnings: tuple[str, ...] = ()
 
 
-def run(call: Call, slug: str, stage: str, *, output: bool = False) -> Answer:
+def run(call: Call, slug: str, stage: str, *, keep: bool = False, output: bool = False) -> Answer:
     from moot.pipelines.running import run_target
     from moot.pipelines.steps import RunOptions
 
@@ -41,24 +41,26 @@ def run(call: Call, slug: str, stage: str, *, output: bool = False) -> Answer:
     cover = Cover(call, parent.parameters, CoverOptions(output=output), parent.id)
     cover.check_allowed()
     target = cover.reached(slug)
-    pipeline = RspecPipeline(cover.protocol.pack, {target.id: cover.surroundings(target)})
+    again = command_line("rspec stage", slug, stage)
+    around = cover.surroundings(target).replace(keeps=f"{again} --keep")
+    pipeline = RspecPipeline(cover.protocol.pack, {target.id: around})
+    options = RunOptions(only=stage, output=output, parent=parent.id, keep=keep)
     steps = []
     try:
-        for step in run_target(call, pipeline, target, RunOptions(only=stage, output=output, parent=parent.id)):
+        for step in run_target(call, pipeline, target, options):
             steps.append(step)
             report_step(call, step)
     except KeyboardInterrupt:
         report = getattr(call, "report", None)
         if report is not None:
-            report(f"Interrupted: {stage} of {slug}. To run it again: `{command_line('rspec stage', slug, stage)}`.")
+            report(f"Interrupted: {stage} of {slug}. To run it again: `{again}`.")
         raise
     failed = next((step for step in steps if step.what == "failed"), None)
     if failed is not None:
         raise Refused(
             "stage_failed",
             "\n".join((f"{failed.stage}: {failed.text}", *bullets(unsaid(failed.text, failed.problems)))),
-            left_behind(call, failed)
-            + (failed.suggestion or f"Correct it, then: `{command_line('rspec stage', slug, stage)}`."),
+            " ".join(filter(None, (failed.suggestion, left_behind(call, failed), f"Correct it, then: `{again}`."))),
             run=failed.run,
             stage=failed.stage,
             problems=list(failed.problems),

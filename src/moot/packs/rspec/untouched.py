@@ -8,7 +8,7 @@ from __future__ import annotations
 from moot.packs.rspec.implementer import SpecProblem
 from moot.packs.rspec.spec_blocks import blocks_of, planned_blocks
 from moot.packs.rspec.spec_text import PLACEHOLDERS
-from moot.packs.ruby.outside_blocks import SpecWithBlocks, changes_outside
+from moot.packs.ruby.outside_blocks import SpecWithBlocks, changes_outside, with_earlier_blocks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,6 +31,15 @@ def reworded_outside(structure: Mapping[str, Any], before: bytes, after: bytes, 
     old, new = blocks_of(before, structure["describe"]), blocks_of(after, structure["describe"])
     now = _to_fill(new, structure)
     yield from _changed(old, _at_their_places(new, now, old), new, now, structure, path)
+
+
+def kept_outside(structure: Mapping[str, Any], before: bytes, now: bytes) -> bytes:
+    """The file as it was before, but with what is outside the blocks of the structure's methods as it is now."""
+    old, new = blocks_of(before, structure["describe"]), blocks_of(now, structure["describe"])
+    own = _to_fill(old, structure)
+    there = _at_their_places(old, own, new)
+    made = with_earlier_blocks(SpecWithBlocks(new.spec, _groups(there)), SpecWithBlocks(old.spec, _groups(own)))
+    return before if made is None or new.spec.problems else made
 
 
 def _to_fill(found: SpecBlocks, structure: Mapping[str, Any]) -> list[DescribeBlock]:

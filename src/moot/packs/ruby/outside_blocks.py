@@ -62,6 +62,16 @@ def changes_outside(before: SpecWithBlocks, after: SpecWithBlocks) -> Iterator[C
     yield from said.values()
 
 
+def with_earlier_blocks(now: SpecWithBlocks, before: SpecWithBlocks) -> bytes | None:
+    """The file as it is now, with its blocks as they were before; None if there are not as many."""
+    if len(now.own) != len(before.own):
+        return None
+    data = now.spec.data
+    for block, earlier in reversed([*zip(now.own, before.own, strict=True)]):
+        data = data[: block.start] + before.spec.data[earlier.start : earlier.end] + data[block.end :]
+    return data
+
+
 def _is_comment(text: bytes) -> bool:
     """Whether a line has no code, and nothing that tells Ruby how to read the file."""
     plain = text.strip(b" \t\r")

@@ -27,6 +27,7 @@ def cover(
     level: str | None,
     existing: str | None,
     gate: str | None,
+    keep: bool,
     output: bool,
 ) -> Answer:
     from moot.packs.rspec import cover as covering
@@ -35,7 +36,7 @@ def cover(
     if all and only:
         raise Usage("all_or_only", "--all and --only exclude each other.", "Leave one of them out.")
     beforehand = covering.Beforehand(given=all or yes or bool(only or except_), everything=all, only=only, but=except_)
-    options = options_of(limit, level, existing, gate, output=output)
+    options = options_of(limit, level, existing, gate, keep=keep, output=output)
     return covering.cover(call, wanted(path, branch, staged, base), beforehand, options)
 
 

@@ -13,8 +13,14 @@ LIMIT = Param("limit", "How many documents of a wave may run at once.", type="in
 LEVEL = Param("level", "The level of methods that are unclear: unit, integration or request.")
 EXISTING = Param("existing", "What happens to blocks that you changed: overwrite, keep or append.")
 GATE_CHOICE = Param("gate", "What happens after failed tests of a wave: skip or abort.", person=True)
+KEEP = Param(
+    "keep",
+    "Keep what you wrote into a spec file, outside the blocks of its methods, while a stage ran that failed.",
+    type="flag",
+    person=True,
+)
 OUTPUT = Param("output", "Show the output of the agents' commands.", type="flag")
-RUNNING = (LIMIT, LEVEL, EXISTING, GATE_CHOICE, OUTPUT)
+RUNNING = (LIMIT, LEVEL, EXISTING, GATE_CHOICE, KEEP, OUTPUT)
 
 
 def resume(
@@ -24,22 +30,23 @@ def resume(
     level: str | None,
     existing: str | None,
     gate: str | None,
+    keep: bool,
     output: bool,
 ) -> Answer:
     from moot.packs.rspec import cover, cover_history, cover_run
     from moot.packs.rspec.cover_options import options_of
 
-    options = options_of(limit, level, existing, gate, output=output)
+    options = options_of(limit, level, existing, gate, keep=keep, output=output)
     last = None if run else cover_history.last_run(call)
     if last is not None and last.open and cover.SELECTION in last.stages:  # it waits for the selection
         return cover.proceed(call, last, options)
     return cover_run.resume(call, run or "", options)
 
 
-def stage(call: Call, slug: str, name: str, output: bool) -> Answer:
+def stage(call: Call, slug: str, name: str, keep: bool, output: bool) -> Answer:
     from moot.packs.rspec import single_stage
 
-    return single_stage.run(call, slug, name, output=output)
+    return single_stage.run(call, slug, name, keep=keep, output=output)
 
 
 RESUME = Verb(
@@ -67,6 +74,7 @@ STAGE = Verb(
     params=(
         Param("slug", "The document, such as app_models_payment.", positional=True, required=True),
         Param("name", "The stage, such as test-implementer.", positional=True, required=True),
+        KEEP,
         OUTPUT,
     ),
     examples=("moot rspec stage app_models_payment test-implementer",),
