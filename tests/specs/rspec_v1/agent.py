@@ -115,6 +115,13 @@ class Request:
         """Change a test that a person wrote."""
         self.spec.write_text(self.spec.read_text().replace("refund).to eq(1)", "refund).to be_truthy"))
 
+    def beside(self) -> None:
+        """What a person adds while the agent works: nobody can tell them apart."""
+        text = self.spec.read_text()
+        if "is mine" not in text:
+            mine = "  it 'is mine' do\n    expect(described_class.new.refund).to eq(1)\n  end\n\n"
+            self.spec.write_text(text.replace("  it 'refunds'", f"{mine}  it 'refunds'"))
+
     def restyle(self) -> None:
         self.spec.write_text(self.spec.read_text().replace("it 'refunds'", 'it "refunds"'))
 

@@ -135,3 +135,20 @@ def test_a_command_that_polishes_may_change_the_style_of_the_rest(shop: Shop) ->
 def test_only_spaces_and_quotes_are_style(old: str, new: str, blocks: list[bool]) -> None:
     found = rest_is_kept_but_style(given(FILE), given(FILE.replace(old, new, 1)))
     assert [one.blocks for one in found] == blocks
+
+
+@pytest.mark.proves("S1-IMPL-01", "S1-HARD-01")
+@pytest.mark.parametrize("stage", ["architect", "implementer", "polisher"])
+def test_what_a_person_wrote_while_a_stage_ran_is_kept_if_the_person_says_so(shop: Shop, stage: str) -> None:
+    mine = "RSpec.describe Payment do\n  it 'refunds' do\n    expect(described_class.new.refund).to eq(1)\n  end\nend\n"
+    shop.write(PAYMENT_SPEC, f"require 'spec_helper'\n{mine}")
+    shop.agents(**{stage: "beside"})
+    for _ in range(2):
+        failed = shop.run()
+        assert failed.code == 1
+        assert "`it 'is mine' do` was added; only the block of #process may change" in failed.err
+        assert "keep it: `moot rspec-v1 run app/services/payment.rb '#process' --keep`." in failed.err
+    kept = shop.rspec("run", "app/services/payment.rb", "#process", "--keep")
+    assert kept.code == 2, kept.err
+    assert "it 'is mine' do" in shop.read(PAYMENT_SPEC)
+    assert shop.document()["automation"]["polisher_completed"] is True

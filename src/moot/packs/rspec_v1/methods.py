@@ -43,6 +43,7 @@ class RspecV1Methods(PackMethods):
         existing: str | None = None,
         resume: bool = False,
         again: bool = False,
+        keep: bool = False,
         wait: bool = False,
     ) -> PipelineOutcome:
         """Run the whole pipeline for one method."""

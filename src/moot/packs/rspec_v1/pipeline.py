@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from moot.pipelines.contract import Criterion, EarlierResult, StageInput, Target
 
 VERSION = "1"
+_REST = ("rest-is-kept", "rest-is-kept-but-factory-calls", "only-style-of-the-rest-changed")
 INVALID, AGAIN = "Invalid metadata format", "Re-run rspec-analyzer."
 
 
@@ -77,12 +78,14 @@ class RspecV1Pipeline(Pipeline):
         self.fault = ""  # why the cached document cannot be used
         self.analysed = False  # whether the analyzer has run for this request
         self.document: Callable[[], Mapping[str, Any] | None] = lambda: None  # all of it, as the log has it now
+        self.keeps = ""  # the command with which a person keeps what is outside the method's block
         self.allows: Callable[[Handler], bool] = lambda _program: False
         self.__dict__["checks"] = {"document-is-valid": self._document_is_valid}
         self.__dict__["criteria"] = {
             **type(self).criteria,
             "document-is-valid": self._draft_is_valid,
             "polish-holds": polisher_criteria.by_command(self._polish_holds),
+            **{name: self._keepable(type(self).criteria[name]) for name in _REST},
         }
         self.__dict__["stages"] = {
             "analyzer": self._analyze,
@@ -137,6 +140,23 @@ class RspecV1Pipeline(Pipeline):
             gone = [name for name in ("errors", "warnings") if not isinstance(section.get(name), list)]
             return f"validation.{gone[0]} is not in the document" if gone else ""
         return self.fault if given.stage.name == "analyzer" else ""
+
+    def kept(self, given: StageInput, before: Mapping[str, bytes | None]) -> Mapping[str, bytes | None]:
+        """A stage works on the method's block; what is around it in the spec file is the person's."""
+        path, now = given.path(criteria.SPEC), given.file(criteria.SPEC)
+        old = before.get(path)
+        if old is None or now is None:
+            return before
+        return {**before, path: rest_criteria.kept_rest(criteria.target_of(given), old, now)}
+
+    def _keepable(self, criterion: Criterion) -> Criterion:
+        """The criterion, with the command by which a person keeps what was changed."""
+
+        def checked(before: StageInput, after: StageInput) -> Iterator[Problem]:
+            remedy = f"If you wrote that yourself, keep it: `{self.keeps}`." if self.keeps else ""
+            yield from (one.replace(remedy=remedy) for one in criterion(before, after))
+
+        return checked
 
     def _document_is_valid(self, given: StageInput) -> tuple[Problem, ...]:
         """The prerequisite of every stage after validation. A stage sees parts of the document; all of it counts."""

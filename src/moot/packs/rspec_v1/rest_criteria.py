@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from moot.packs.rspec_v1.criteria import found_block, problem, target_of
 from moot.packs.rspec_v1.factory_criteria import masked
-from moot.packs.rspec_v1.method_block import header_of
-from moot.packs.ruby.outside_blocks import SpecWithBlocks, changes_outside
+from moot.packs.rspec_v1.method_block import NoBlock, find_block, header_of
+from moot.packs.ruby.outside_blocks import SpecWithBlocks, changes_outside, with_earlier_blocks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
+    from typing import Any
 
     from moot.packs.rspec_v1.method_block import MethodBlock
     from moot.packs.ruby.spec_tree import Group
@@ -35,6 +36,16 @@ def rest_is_kept_but_factory_calls(before: StageInput, after: StageInput) -> Ite
     calls_only = old is not None and new is not None and _words(old) == _words(new)
     for one in rest_is_kept(before, after):
         yield one.replace(blocks=False) if calls_only else one
+
+
+def kept_rest(target: Mapping[str, Any], before: bytes, now: bytes) -> bytes:
+    """The file as it was before, but with what is outside the method's block as it is now."""
+    try:
+        old, new = find_block(before, target), find_block(now, target)
+    except NoBlock:  # the stage says which is missing
+        return before
+    made = with_earlier_blocks(SpecWithBlocks(new.spec, (new.group,)), SpecWithBlocks(old.spec, (old.group,)))
+    return before if made is None else made
 
 
 def _has_other_tests(block: MethodBlock) -> bool:

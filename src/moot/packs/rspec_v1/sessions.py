@@ -7,10 +7,12 @@ import os
 from moot.core import flat_json
 from moot.core.json_codec import loads
 from moot.core.run import BEHIND
+from moot.core.text import command_line
 from moot.packs.rspec_v1 import analysis, caching
 from moot.packs.rspec_v1.analyzing import Cached, options_of, source_state
 from moot.packs.rspec_v1.caching import AnalysisTarget, CacheVerdict, Recorded
 from moot.packs.rspec_v1.locating import PACK
+from moot.packs.rspec_v1.method_block import header_of
 from moot.packs.rspec_v1.pipeline import RspecV1Pipeline
 from moot.packs.rspec_v1.validation import is_built_in
 from moot.packs.ruby.regular_files import read_regular
@@ -37,11 +39,17 @@ def pipeline_for(call: Call, request: Request, existing: str = "") -> RspecV1Pip
     pipeline.document = lambda: document_of(call, request.key)
     pipeline.allows = consent_of(call).allows
     pipeline.cached = _cached(call, request)
+    pipeline.keeps = command_line(f"{PACK} run", *_named(request), options="--keep")
     return pipeline
 
 
 def pack_of(call: Call) -> Pack:
     return next(one for one in call.packs.packs if one.name == PACK)
+
+
+def _named(request: Request) -> tuple[str, str]:
+    """The source and the method, as `rspec-v1 run` takes them."""
+    return request.location.project.source, header_of(request.target.parameters)
 
 
 def document_of(call: Call, key: str) -> dict[str, Any] | None:

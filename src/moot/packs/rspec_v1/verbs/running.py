@@ -29,6 +29,7 @@ def run(
     existing: str | None,
     resume: bool,
     again: bool,
+    keep: bool,
     wait: bool,
 ) -> Answer:
     from moot.packs.rspec_v1.document_faults import check_method
@@ -37,7 +38,7 @@ def run(
 
     request = _absorbed(call, request_for(call, path, method, class_, level))
     check_method(call, request)
-    options = RunOptions(resume=resume, again=again, wait=wait, limit=_limit(call))
+    options = RunOptions(resume=resume, again=again, wait=wait, limit=_limit(call), keep=keep)
     return _performed(call, request, [options], existing, "report")
 
 
@@ -191,6 +192,12 @@ RUN = Verb(
         _EXISTING,
         Param("resume", "Go on with the last run at the stage that failed.", type="flag"),
         Param("again", "Use no earlier result.", type="flag"),
+        Param(
+            "keep",
+            "Keep what you wrote into the spec file, outside the method's block, while a stage ran that failed.",
+            type="flag",
+            person=True,
+        ),
         _WAIT,
     ),
     examples=("moot rspec-v1 run app/services/payment_service.rb process_payment",),
