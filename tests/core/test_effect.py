@@ -116,6 +116,21 @@ def test_a_chain_of_effects_that_is_too_long_is_parked_at_once():
     assert parked.reason == f"{DEEPEST + 1} effects, each caused by the one before: loop (e-0)"
 
 
+def test_a_chain_through_files_is_cut_without_claiming_a_cause():
+    chained = REQUEST.replace(during={"e-0": "loop", "e-9": "other"}, depth=DEEPEST, chain="loop (e-0)", sure=False)
+    effect = after(chained)
+    assert (effect.status, effect.after, effect.during) == ("waiting", None, {"e-0": "loop", "e-9": "other"})
+    parked = after(chained.replace(depth=DEEPEST + 1))
+    said = "caused by the one before, or by what was written into a file while that one ran"
+    assert (parked.status, parked.reason) == ("parked", f"{DEEPEST + 1} effects, each {said}: loop (e-0)")
+
+
+def test_an_attempt_records_whether_its_handler_emits_nothing():
+    silent = after(REQUEST, take().replace(silent=True))
+    assert (silent.silent, after(REQUEST, take()).silent) == (True, False)
+    assert grown(silent, decided(silent, take("two#2", over=("one#1", 1)))).silent is False  # the handler was changed
+
+
 def test_a_pack_may_cut_a_chain_earlier():
     chained = REQUEST.replace(after="e-0", depth=3, chain="loop (e-0)", deepest=2)
     assert after(chained.replace(depth=2)).status == "waiting"

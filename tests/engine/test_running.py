@@ -1,4 +1,4 @@
-"""A runner whose log is replaced by a backup while it works: it goes on with what there is."""
+"""A runner beside others: files are taken in around its effects, and its log is replaced by a backup."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from moot.effects.pinned import PinnedHandler, pin
 from moot.effects.runner import Runner, RunnerSetup
 from moot.engine.presence import Presence
 from moot.logs.sqlite.archive import restore
+from moot.views import states
 from moot.views.store import Store
 from tests.engine.harness import ANNA, Command, Machine, add, together
 
@@ -31,11 +32,12 @@ MESSAGE = Handler(name="h", on=("task:added",), message={"to": "Yeats", "text": 
 class Ready:
     """One handler, allowed."""
 
-    def __init__(self, handler: Handler) -> None:
+    def __init__(self, handler: Handler, root: str) -> None:
         self.ready = [handler]
+        self._root = root
 
     def granted(self, handler: Handler) -> PinnedHandler:
-        return pin(handler, os.sep, os.environ)
+        return pin(handler, self._root, os.environ)
 
     def refresh(self) -> Iterator[Any]:
         return iter(())
@@ -46,12 +48,54 @@ def request(name: str) -> Command:
     return Command(f"request {name}", ANNA, lambda work: work.do("effect", name, wanted))
 
 
-def runner(machine: Machine, handler: Handler) -> Runner:
+def runner(machine: Machine, handler: Handler, root: str = os.sep) -> Runner:
     setup: Any = RunnerSetup(
-        state=machine.views, env=dict(os.environ), by=lambda _: ANNA, handlers=Ready(handler),
+        state=machine.views, env=dict(os.environ), by=lambda _: ANNA, handlers=Ready(handler, root),
         deliver=lambda *_: None, shown=lambda _, event: event.full(), alive=lambda: None,
     )  # fmt: skip
     return Runner(machine.engine, Presence(machine.views, machine.engine.clock), setup)
+
+
+def absorbing(machine: Machine, said: list[str]) -> tuple[Runner, list[str]]:
+    """A runner whose files cannot be taken in for these reasons, one after the other, and what it finds each time."""
+    seen: list[str] = []
+
+    def absorb() -> frozenset[str]:
+        seen.append(states.state(machine.engine.read(), "effect", "e-1")[0].status)
+        return frozenset(filter(None, (said.pop(0) if said else "",)))
+
+    one = runner(machine, RUN, str(machine.directory))
+    one._setup = one._setup.replace(absorb=absorb)
+    return one, seen
+
+
+def test_files_are_taken_in_before_an_effect_is_taken_and_before_it_ends(machine: Machine) -> None:
+    machine.does(together(add("task-001"), request("e-1")))
+    one, seen = absorbing(machine, [])
+    assert [found.outcome for found in one.perform(drain=True, limit=None)] == ["done"]
+    assert seen == ["waiting", "taken"]
+
+
+def test_an_effect_ends_only_when_a_file_that_it_may_have_torn_is_taken_in(machine: Machine) -> None:
+    machine.does(together(add("task-001"), request("e-1")))
+    one, seen = absorbing(machine, ["", "torn", "torn"])
+    assert [found.outcome for found in one.perform(drain=True, limit=None)] == ["done"]
+    assert seen == ["waiting", "taken", "taken", "taken"]
+
+
+def test_no_effect_waits_for_a_file_that_could_not_be_taken_in_before_it(machine: Machine) -> None:
+    machine.does(together(add("task-001"), request("e-1")))
+    one, seen = absorbing(machine, ["unreadable"] * 9)
+    assert [found.outcome for found in one.perform(drain=True, limit=None)] == ["done"]
+    assert seen == ["waiting", "taken"]
+
+
+def test_an_effect_does_not_wait_for_ever_for_a_torn_file(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("moot.effects.runner._PATIENCE", 0.5)
+    machine.does(together(add("task-001"), request("e-1")))
+    one, seen = absorbing(machine, ["", *(["torn"] * 999)])
+    assert [found.outcome for found in one.perform(drain=True, limit=None)] == ["done"]
+    assert len(seen) > 2
 
 
 def put_back(machine: Machine, backup: Path) -> None:

@@ -48,6 +48,14 @@ ATTACKS: dict[str, Story] = {
         ("topic/general", "build:finished", {}),
         ("effect/e-0123456789", "effect:requested", {**REQUESTED, "after": CLIMBING}),
     ),
+    "an effect that may come of a path": Story().commit(
+        ("topic/general", "build:finished", {}),
+        ("effect/e-0123456789", "effect:requested", {**REQUESTED, "during": {CLIMBING: "h"}}),
+    ),
+    "an effect that may come of no effects": Story().commit(
+        ("topic/general", "build:finished", {}),
+        ("effect/e-0123456789", "effect:requested", {**REQUESTED, "during": ["e-0123456789"]}),
+    ),
     "an effect that nothing has caused": Story().add("effect/e-0123456789", "effect:requested", REQUESTED),
     "an effect done that nobody requested": Story().add("effect/e-0123456789", "effect:done", {"attempt": 1}),
     "an effect whose runner is no process": effect("e-0123456789").add(

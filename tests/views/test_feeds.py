@@ -211,6 +211,8 @@ def test_verify_finds_an_entry_that_was_changed_in_the_views(repo: Path, moot: M
         ("feed:posted", {"number": 0, "event": {}}, "0 is not a number that can follow 1"),
         ("feed:posted", {"number": 2, "event": {}, "keys": {"a": ["b\nc"]}}, "is not one line"),
         ("feed:posted", {"number": 2, "event": {}, "series": {"a": -1}}, "-1 is not a valid number"),
+        ("feed:posted", {"number": 2, "event": {}, "during": {"nobody": "h"}}, "there is no effect 'nobody'"),
+        ("feed:posted", {"number": 2, "event": {}, "during": {"e-0123456789": "h\ni"}}, "is not one line"),
         ("feed:listed", {"list": "a\nb"}, "is not one line"),
         ("feed:listed", {"list": "a", "puts": {"b\nc": 1}}, "is not one line"),
         ("feed:set", {"last": -1}, "-1 is not a valid number"),

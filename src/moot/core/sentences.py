@@ -23,7 +23,8 @@ def sentence(event: Event, width: int = _WIDTH) -> str:
     facts = [text.format_map(fields) for name, text in known.asides if data.get(name)]
     facts += map(str, data.get("flags", ()))
     if facts:
-        said += f" ({'; '.join(facts)})"
+        aside = f" ({'; '.join(facts)})"
+        said = one_line(said, max(width // 2, width - len(aside))) + aside
     if data.get("reason") and "{reason}" not in known.said:
         said += f": {data['reason']}"
     return one_line(said, width)
@@ -46,6 +47,9 @@ class _Value:
                 return age(value) if isinstance(value, (int, float)) else ""
             case "words":
                 return " ".join(map(str, value)) if isinstance(value, list) else str(_told(value))
+            case "named":
+                named = value.items() if isinstance(value, dict) else ()
+                return ", ".join(f"{name} ({key})" for key, name in named)
             case _:
                 return format(value if isinstance(value, (int, float)) else 0, form)
 

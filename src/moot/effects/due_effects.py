@@ -65,6 +65,7 @@ class DueEffects:
             ttl=handler.timeout + _GRACE,
             limit=handler.attempts,
             over=attempt.over,
+            silent=not handler.emits,
         )
 
     def found(self, handler: Handler, room: int) -> list[Attempt]:

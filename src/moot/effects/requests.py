@@ -1,6 +1,7 @@
 """Requests the effects that a commit triggers, in that same commit: by handlers of moot.toml, and by packs.
 
-A handler that commits while it performs an effect (`MOOT_EFFECT_KEY`) continues the chain of that effect. The decider
+A handler that commits while it performs an effect (`MOOT_EFFECT_KEY`) continues the chain of that effect. What is taken
+in from a file may come from any effect that was being performed, and continues the longest of their chains. The decider
 ends a chain that is too long, so a handler that triggers itself does not run forever.
 
 Loaded only if moot.toml has handlers, or a pack may name some. `moot.core.handler` decides which events match a handler
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
 
+    from moot.core.deciders.effect import Effect
     from moot.engine.unit_of_work import Work
     from moot.views.store import Store
 
@@ -42,7 +44,7 @@ class EffectRequest(Record):
 
 
 class Requests:
-    """Called by the engine before it appends a commit. `during`: the key of the effect that is being performed.
+    """Called by the engine before it appends a commit. `after`: the key of the effect whose handler makes this call.
 
     `asked`: functions of packs that decide which effects the events of a commit request.
     """
@@ -50,11 +52,11 @@ class Requests:
     def __init__(
         self,
         handlers: tuple[Handler, ...],
-        during: str | None = None,
+        after: str | None = None,
         asked: Sequence[Callable[[Work], Iterable[EffectRequest]]] = (),
     ) -> None:
         self.handlers = handlers
-        self._during = during
+        self._after = after
         self._asked = asked
 
     def __call__(self, work: Work, by: str) -> None:
@@ -76,20 +78,30 @@ class Requests:
 
     def _request(self, work: Work, command: RequestEffect) -> str:
         name = f"e-{work.token(_LETTERS)}"
-        if self._during:
-            command = command.replace(**_chained(work.store, self._during, command.deepest))
-        work.do("effect", name, command)
+        if work.during is not None:
+            command = command.replace(during=work.during)
+        elif self._after and states.state(work.store, "effect", self._after)[0].status:
+            command = command.replace(after=self._after)
+        work.do("effect", name, _chained(work.store, command))
         return name
 
 
-def _chained(store: Store, during: str, deepest: int) -> dict[str, Any]:
-    """The fields of a request that refer to the effect that caused it. That effect is only read, not a condition."""
-    cause = states.state(store, "effect", during)[0]
-    if not cause.status:
-        return {}
-    depth, one = cause.depth + 1, cause
-    names: list[str] = []
-    while depth > deepest and len(names) <= deepest and one.status:
-        names.append(f"{one.handler} on {one.on} ({one.id})")
-        one = states.state(store, "effect", one.after or "")[0]
-    return {"after": cause.id, "depth": depth, "chain": " → ".join(reversed(names))}
+def _chained(store: Store, command: RequestEffect) -> RequestEffect:
+    """The request with its depth in the chain. The effects before it are only read, they are not conditions."""
+    cause = _before(store, command)
+    if cause is None:
+        return command
+    one: RequestEffect | Effect = command
+    depth, sure, names = cause.depth + 1, True, list[str]()
+    while depth > command.deepest and len(names) <= command.deepest and (before := _before(store, one)) is not None:
+        sure = sure and not one.during
+        names.append(f"{before.handler} on {before.on} ({before.id})")
+        one = before
+    return command.replace(depth=depth, chain=" → ".join(reversed(names)), sure=sure)
+
+
+def _before(store: Store, one: RequestEffect | Effect) -> Effect | None:
+    """The effect that it follows in a chain; of several that were being performed, the deepest."""
+    name = one.after or next(iter(one.during), None)
+    found: Effect | None = states.state(store, "effect", name)[0] if name else None
+    return found if found is not None and found.status else None

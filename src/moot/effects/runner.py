@@ -4,6 +4,9 @@ Only the caller's thread uses the log. It takes effects and appends outcomes, ma
 its own thread, so a slow one does not block others. The number of parallel effects per handler is limited. A message
 is sent in the commit that ends its effect, so it is sent exactly once.
 
+A command may write into files that moot takes in (`moot.mirrors`). Who wrote an entry is not known, only which effects
+were being performed. So the runner has the files taken in before it takes an effect, and again before it ends one.
+
 `moot.core.deciders.effect` and the consent on this machine (`moot.effects.consent`) decide what may be performed.
 """
 
@@ -42,7 +45,7 @@ _PLACES = 32  # parallel effects of all handlers
 _TICK = 0.1  # seconds between reads of the log while an effect is performed
 _ROUND = 2.0  # seconds between presence stamps, and between reads of settings and consent
 _PAUSE = 1.0
-_PATIENCE = 10.0  # seconds to wait for running effects when the runner stops
+_PATIENCE = 10.0  # seconds to wait for running effects when the runner stops, and for a torn file before one ends
 _NOT_OURS = (Held, Refused, Unknown)  # another runner took it, or a restored backup does not contain it
 _REDACTED = Result(ok=False, detail="its event was redacted", hopeless=True)
 
@@ -57,6 +60,7 @@ class RunnerSetup(Record):
     deliver: Callable[[Work, Handler, Event], None]
     shown: Callable[[Handler, Event], Mapping[str, Any]]  # the event as the handler gets it
     alive: Callable[[], None]  # called every `_ROUND`
+    absorb: Callable[[], frozenset[str]] = frozenset  # takes in files; returns what cannot be taken in now
 
 
 class Runner:
@@ -75,6 +79,8 @@ class Runner:
         self._cancel = threading.Event()
         self._refreshed = float("-inf")
         self._last_round = False
+        self._obstacles: frozenset[str] = frozenset()  # to taking in files, from before the running effects
+        self._settling: float | None = None  # since when ended effects wait for files to be taken in
 
     def perform(self, *, drain: bool, limit: int | None) -> Iterator[Performed | Hint]:
         """Perform effects until interrupted, until none is due (`drain`), or until `limit` have ended."""
@@ -144,6 +150,9 @@ class Runner:
         wanted = [attempt for attempt in wanted if self._still_allowed(attempt)]
         if not wanted:
             return []
+        obstacles = self._setup.absorb()
+        if not self._attempts:
+            self._obstacles = obstacles
         mine: dict[str, Effect] = {}
 
         def act(work: Work) -> None:
@@ -268,10 +277,10 @@ class Runner:
     # --- ending ------------------------------------------------------------------------------------------------------
 
     def _record_ended(self) -> list[Performed]:
-        """Append the outcomes of the attempts that have ended, in one commit."""
+        """Append the outcomes of the attempts that have ended, in one commit, once the files are taken in."""
         while not self._ended.empty():
             self._unrecorded.append(self._ended.get())
-        if not self._unrecorded:
+        if not self._unrecorded or not self._is_settled():
             return []
         lost: set[str] = set()
 
@@ -295,6 +304,16 @@ class Runner:
             else attempt.recorded(outcome)
             for attempt in ended
         ]
+
+    def _is_settled(self) -> bool:
+        """Take in the files that ended effects may have written. False while one is torn, for some seconds at most."""
+        found, now = self._setup.absorb(), self._clock.monotonic()
+        since = now if self._settling is None else self._settling
+        if found <= self._obstacles or now - since >= _PATIENCE or self._cancel.is_set():
+            self._obstacles, self._settling = found, None
+            return True
+        self._settling = since
+        return False
 
     def _outcome(self, attempt: Attempt, result: Result) -> FinishEffect | FailEffect:
         if result.ok:

@@ -11,6 +11,7 @@ import os
 from moot.api.protocol.form import Malformed, Taken, Torn
 from moot.core.errors import Unavailable
 from moot.core.principal import leaves_stamps
+from moot.engine.runners import left_behind
 from moot.location import MAIN, trust
 from moot.mirrors.file_reading import Changed, Missing, Unchanged, digest_of
 
@@ -37,6 +38,8 @@ class Absorber:
         self._call, self._engine = context.call, context.engine
         self._later: list[tuple[Seen, str, Any, Any, Any]] = []  # see `Taken.later`
         self._spoiled: set[str] = set()  # quarantined, and not to be repaired
+        caller = context.call.env.get("MOOT_EFFECT_KEY")  # the effect whose handler makes this call
+        self._callers = (caller,) if caller else ()
 
     def absorb(self, all_seen: list[Seen]) -> tuple[set[str], set[str]]:
         """Absorb the content of all files. Returns the files that must not be written now, and those to render."""
@@ -218,12 +221,16 @@ class Absorber:
         self._commit(seen, "moot", act)
 
     def _commit(self, seen: Seen, by: str, act: Callable[..., Taken], *given: Any) -> Taken:
-        """Commit what `act(work, one, *given)` decides. The commit records the file as its source."""
-        taken = Taken()
+        """Commit what `act(work, one, *given)` decides. The commit records the file as its source.
+
+        Nobody knows who wrote the file: perhaps the command of an effect, or a process that a command left running.
+        """
+        taken, others = Taken(), (*self._callers, *left_behind(self._call.place.state))
 
         def signed(work: Work) -> None:
             nonlocal taken
             work.via = f"file {seen.one.path}"
+            work.during = work.running_effects(*others)
             with seen.form.code:
                 taken = act(work, seen.one, *given)
 

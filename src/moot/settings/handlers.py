@@ -12,6 +12,7 @@
     timeout = "60s"
     backoff = "5s"                      before the second attempt; doubles each time
     at_once = 4                         maximum number of effects at the same time
+    emits = true                        false: it emits no events and writes no files of packs
     env = ["DEPLOY_TOKEN"]              run, python: additional variables from the environment
     secret_env = "HOOK_SECRET"          url: the variable that holds the signing secret
     allow_hosts = ["ci.internal"]       url: hosts that may have a private address
@@ -106,6 +107,12 @@ def _plain(value: Any) -> bool:
     return isinstance(value, (str, int)) or (isinstance(value, float) and isfinite(value))
 
 
+def _truth(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise Unexpected("true or false")
+    return value
+
+
 def _data(value: Any) -> dict[str, Any]:
     if not isinstance(value, dict) or len(value) > _MOST or not all(map(_plain, value.values())):
         raise Unexpected('paths with a string, a number or a boolean each, such as { "result.ok" = true }')
@@ -150,6 +157,7 @@ FIELDS: Mapping[str, Reader] = {
     "timeout": duration(0.1, 3600.0),
     "backoff": duration(0.01, 3600.0),
     "at_once": whole(1, 64),
+    "emits": _truth,
 }
 
 

@@ -27,6 +27,11 @@ def taken(store: Store, handler: str) -> list[Effect]:
     return [Effect.of(loads(state)) for _, state in store.rows("taken_effects", handler)]
 
 
+def running(store: Store) -> list[Effect]:
+    """The effects that are being performed."""
+    return [Effect.of(loads(state)) for _, state in store.rows("running_effects")]
+
+
 def counts(store: Store) -> list[tuple[str, str, int]]:
     """The open effects: handler, status, count."""
     return [(handler, status, number) for handler, status, number in store.rows("effect_counts")]

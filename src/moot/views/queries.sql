@@ -267,6 +267,9 @@ SELECT min(due) FROM effect WHERE handler = ? AND status = 'waiting'
 SELECT e.version, e.state FROM effect f CROSS JOIN entity e ON e.stream = 'effect/' || f.id
 WHERE f.handler = ? AND f.status = 'taken'
 
+-- name: running_effects
+SELECT e.version, e.state FROM effect f CROSS JOIN entity e ON e.stream = 'effect/' || f.id WHERE f.status = 'taken'
+
 -- name: effect_counts
 SELECT handler, status, count(*) FROM effect GROUP BY handler, status
 

@@ -108,6 +108,7 @@ CREATE TABLE effect (
   due     REAL NOT NULL              -- seconds since 1970: not before
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX effect_due ON effect (handler, status, due);
+CREATE INDEX effect_taken ON effect (id) WHERE status = 'taken';
 
 -- The entries of a feed, each with its text as the file shows it.
 CREATE TABLE feed_entry (

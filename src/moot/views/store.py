@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     State = TypeVar("State", bound=Record)
 
-VERSION = 32  # raise it with every change of schema.sql or of what is folded into it
+VERSION = 33  # raise it with every change of schema.sql or of what is folded into it
 _HERE = os.path.dirname(__file__)
 
 # SQLite's errors for a damaged file or a failing disk. All others are bugs and propagate unchanged.

@@ -8,8 +8,9 @@ What always holds:
 - It is done once and then ends. Only a crash between performing it and recording that repeats it.
 - After the last attempt, or when it can never succeed, it is parked with the reason until somebody retries it by hand.
 - An effect that is no longer wanted is dropped with a reason. That is final.
-- An effect caused by another effect records its depth in that chain. Beyond `DEEPEST` it is parked at once; a pack may
-  set a lower limit.
+- An effect caused by another effect (`after`) records its depth in that chain. If its event came from a file, nobody
+  knows who wrote it: then every effect that was being performed may be the cause (`during`), and the deepest counts;
+  not one whose handler emits nothing (`silent`). Beyond `DEEPEST` it is parked at once; a pack may set a lower limit.
 - The effects of a list (`behind`) start in its order: one waits until the first attempt at the one before has ended.
 
     (none)   → waiting            requested
@@ -34,11 +35,14 @@ from moot.core.timestamps import parse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from moot.core.kind import Meta
 
 LONGEST_WAIT = 86_400.0  # seconds between two attempts, whatever a receiver asks for
 DEEPEST = 16  # effects, each caused by the one before; a longer chain is treated as a loop
 _SLOWEST = 3600.0  # seconds: upper bound of the back-off
+_PERHAPS = "caused by the one before, or by what was written into a file while that one ran"
 
 
 _AT_ONCE = 1e-9  # times the position: due since 1970 whatever the clock says, oldest first
@@ -47,7 +51,8 @@ _AT_ONCE = 1e-9  # times the position: due since 1970 whatever the clock says, o
 class Requested(Payload):
     type = "effect:requested"
     said = "requested {handler} for {on} of {stream}"
-    marks = ("handler", "on", "stream", "trace", "after", "behind")
+    asides = (("during", "its event was written while {during:named} ran"),)
+    marks = ("handler", "on", "stream", "trace", "after", "behind", "during")
     handler: str
     n: int  # the number of the causing event in this commit
     on: str  # its type
@@ -56,6 +61,7 @@ class Requested(Payload):
     after: str | None = None  # the effect that caused the event
     depth: int = 0  # number of effects before it in the chain
     behind: str | None = None  # the effect before it in a list of handlers
+    during: dict[str, str] = {}  # noqa: RUF012  # its event may come from one of these: handlers by effect, the deepest first
 
 
 class EffectTaken(Payload):
@@ -67,6 +73,7 @@ class EffectTaken(Payload):
     attempt: int
     ttl: float  # seconds of silence after which the runner counts as dead
     over: str | None = None  # the dead runner that had it
+    silent: bool = False  # its handler emits no events and writes no files of packs, as moot.toml says
 
 
 class Done(Payload):
@@ -136,6 +143,8 @@ class Effect(Record):
     after: str | None = None
     depth: int = 0
     behind: str | None = None
+    during: dict[str, str] = {}  # noqa: RUF012 (a record's default is never changed)
+    silent: bool = False
 
     @property
     def attempted(self) -> bool:
@@ -154,7 +163,7 @@ class Effect(Record):
 
 
 class RequestEffect(Record):
-    """`chain` names the effects that led to it, the direct cause last."""
+    """`chain` names the effects that led to it, the direct cause last. `sure`: each is known to be a cause."""
 
     handler: str
     n: int
@@ -163,7 +172,9 @@ class RequestEffect(Record):
     after: str | None = None
     depth: int = 0
     chain: str = ""
+    sure: bool = True
     behind: str | None = None
+    during: Mapping[str, str] = {}
     deepest: int = DEEPEST
 
 
@@ -175,6 +186,7 @@ class TakeEffect(Record):
     ttl: float
     limit: int
     over: tuple[str, int] | None = None
+    silent: bool = False
 
 
 class FinishEffect(Record):
@@ -245,11 +257,11 @@ def back_off(first: float, tries: int, jitter: float) -> float:
 def _request(state: Effect, command: RequestEffect) -> list[Payload]:
     if state.status:
         raise Refused("effect_exists", f"The id {state.id} is already used.", "Try again.", effect=state.id)
-    fields = {name: value for name, value in command.__dict__.items() if name not in ("chain", "deepest")}
-    found: list[Payload] = [Requested(**fields)]
+    fields = {name: value for name, value in command.__dict__.items() if name not in ("chain", "sure", "deepest")}
+    found: list[Payload] = [Requested(**{**fields, "during": dict(command.during)})]
     if command.depth > command.deepest:
-        reason = f"{command.depth} effects, each caused by the one before: {command.chain}"
-        found.append(Parked(attempt=0, reason=reason))
+        how = "caused by the one before" if command.sure else _PERHAPS
+        found.append(Parked(attempt=0, reason=f"{command.depth} effects, each {how}: {command.chain}"))
     return found
 
 
@@ -266,7 +278,8 @@ def _take(state: Effect, command: TakeEffect) -> list[Payload]:
             reason = f"its runner died {state.tries} times" if state.tries > 1 else "its runner died"
             return [Parked(attempt=state.attempt, reason=reason)]
     over = state.runner if state.status == "taken" else None
-    return [EffectTaken(runner=command.runner, attempt=state.attempt + 1, ttl=command.ttl, over=over)]
+    attempt, silent = state.attempt + 1, command.silent
+    return [EffectTaken(runner=command.runner, attempt=attempt, ttl=command.ttl, over=over, silent=silent)]
 
 
 def _retry(state: Effect, command: RetryEffect) -> list[Payload]:
@@ -335,12 +348,12 @@ def evolve(state: Effect, event: Payload, meta: Meta) -> Effect:
                 after=event.after,
                 depth=event.depth,
                 behind=event.behind,
+                during=event.during,
             )
         case EffectTaken():
             tries = state.tries + 1
-            return state.replace(
-                status="taken", runner=event.runner, ttl=event.ttl, attempt=event.attempt, tries=tries, at=at
-            )
+            taken = {"runner": event.runner, "ttl": event.ttl, "attempt": event.attempt, "silent": event.silent}
+            return state.replace(status="taken", tries=tries, at=at, **taken)
         case Done():
             return state.replace(status="done", runner=None, detail=event.detail, reason="", at=at)
         case Failed():

@@ -62,9 +62,10 @@ def _sorted(value: Any) -> Any:
 class Posted(Payload):
     type = "feed:posted"
     said = "#{number} {event:json}"
+    asides = (("during", "written while {during:named} ran"),)
     words = ("event",)
     names = ("flags",)
-    marks = ("stamps", "source", "keys", "group", "prints", "handled", "series")
+    marks = ("stamps", "source", "keys", "group", "prints", "handled", "series", "during")
     number: int
     event: dict[str, Any]  # without its number
     stamps: tuple[str, ...] = ()  # the keys that show the number
@@ -76,6 +77,7 @@ class Posted(Payload):
     handled: tuple[str, ...] = ()  # the pack's own handlers that acted on it, in this commit
     series: dict[str, int] = {}  # noqa: RUF012  # numbers of other series that it uses up
     cause: int = 0  # the number of the entry that it follows from
+    during: dict[str, str] = {}  # noqa: RUF012  # it may come from one of these effects: handlers by effect
 
     @property
     def shown(self) -> dict[str, Any]:
@@ -162,6 +164,7 @@ class PostEntry(Record):
     handled: tuple[str, ...] = ()
     series: Mapping[str, int] = {}
     cause: int = 0
+    during: Mapping[str, str] = {}
 
 
 class ListRows(Record):
@@ -251,6 +254,7 @@ def _posted(state: Feed, command: PostEntry) -> Posted:
         handled=command.handled,
         series=dict(command.series),
         cause=command.cause,
+        during=dict(command.during),
     )
 
 

@@ -220,13 +220,13 @@ def effect(state: Any, event: Event) -> str | None:
         return f"{state.id[:80]!r} cannot be a new effect" if made else f"there is no effect {state.id[:80]!r}"
     if made and not 0 <= data["n"] < event.n:
         return "its `n` does not name an event of its commit"
-    for other in (data.get("after"), data.get("behind")) if made else ():
+    for other in (data.get("after"), data.get("behind"), *data.get("during", ())) if made else ():
         if other is not None and not is_made("effect", other):
             return f"there is no effect {other[:80]!r}"
     if "attempt" in data and not 0 <= data["attempt"] < LARGEST:
         return f"{data['attempt']} is not a valid attempt"
     if made:
-        return bad_lines((data["handler"], data["on"], data["stream"]))
+        return bad_lines((data["handler"], data["on"], data["stream"], *data.get("during", {}).values()))
     return _principals(data, "runner", "over")
 
 
@@ -300,8 +300,12 @@ def feed(state: Any, event: Event) -> str | None:
             return f"{str(data['number'])[:20]} is not a number that can follow {state.last}"
         named = [*data.get("stamps", ()), *data.get("keys", ()), *data.get("handled", ()), *data.get("series", ())]
         named += [value for values in data.get("keys", {}).values() for value in values]
+        named += data.get("during", {}).values()
         if problem := bad_lines(named):
             return problem
+        for other in data.get("during", ()):
+            if not is_made("effect", other):
+                return f"there is no effect {other[:80]!r}"
     if event.type == "feed:listed" and (problem := bad_lines((*data.get("puts", ()), *data.get("drops", ())))):
         return problem
     numbers = [

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 FOLDER = ".planning/handlers"
 DEEPEST = 10  # events, each emitted by a handler of the one before
 TIMEOUT = 30.0
-_STREAM = f"feed/{PACK}"
+STREAM = f"feed/{PACK}"
 _LEFTOVERS = ("~", ".bak", ".orig", ".swp")  # of editors
 
 
@@ -42,7 +42,7 @@ class GsdEffects(PackEffects):
 
     def requests(self, work: Work) -> Iterator[EffectRequest]:
         for n, draft in enumerate(work.drafts):
-            if draft.type == Posted.type and draft.stream == _STREAM:
+            if draft.type == Posted.type and draft.stream == STREAM:
                 kind = str(draft.data["event"].get("type", ""))
                 for name in draft.data.get("handled", ()):
                     if name.startswith(CUSTOM):
@@ -61,7 +61,7 @@ class GsdEffects(PackEffects):
         return Posted.of(event.data).shown
 
     def notices(self, call: Call, events: Sequence[Event]) -> Iterator[Notice]:
-        posted = (event.data["event"] for event in events if event.type == Posted.type and event.stream == _STREAM)
+        posted = (event.data["event"] for event in events if event.type == Posted.type and event.stream == STREAM)
         kinds = sorted({str(event.get("type", "")) for event in posted})
         table = known_handlers(call.engine.read()) if kinds else HandlerTable()
         for kind in kinds:
@@ -104,7 +104,7 @@ def cause_of(call: Call) -> int:
     """The number of the event whose handler makes this call; 0 if the caller is not a handler."""
     key = call.env.get("MOOT_EFFECT_KEY")
     effect = states.state(call.engine.read(), "effect", key)[0] if key else None
-    if effect is None or not effect.status or effect.stream != _STREAM:
+    if effect is None or not effect.status or effect.stream != STREAM:
         return 0
     event = next(iter(call.engine.log.read(max(0, effect.event - 1), 1)), None)
     return int(event.data.get("number", 0)) if event is not None and event.type == Posted.type else 0

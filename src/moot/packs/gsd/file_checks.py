@@ -6,12 +6,14 @@ For `moot pack check`, `moot gsd check` and `moot doctor`. Changes nothing.
 from __future__ import annotations
 
 from moot.api.protocol.pack_files import BadFile
+from moot.core.text import REASON, command_line, one_line
 from moot.packs.gsd import handlers, plans
-from moot.packs.gsd.effects import FOLDER, registered_in, resolved, root_of
+from moot.packs.gsd.effects import DEEPEST, FOLDER, STREAM, registered_in, resolved, root_of
 from moot.packs.gsd.handlers import PACK, HandlerTable
 from moot.packs.gsd.ids import plan_of
 from moot.packs.gsd.plan_needs import circles
 from moot.packs.gsd.sources import all_plans, plan_paths
+from moot.views import effects as view
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
 CONFIG = ".planning/config.json"
 _PLACED = "line "  # the beginning of a problem with a position
+_LONGEST = 200  # of a reason
 
 
 def check(call: Call, files: PackFiles) -> Iterator[FileProblem]:
@@ -46,6 +49,7 @@ def _check_config(call: Call, files: PackFiles) -> Iterator[FileProblem]:
     table = handlers.read(content, lambda place: place)
     for kind in table.lists:
         yield from _check_custom(call, files, root, kind, table)
+    yield from _check_chains(call, files, root)
     for kind, name in table.out_of_order:
         said = f"builtin:{name} runs in the commit of the event, so before the custom handlers in front of it"
         yield files.problem(root, CONFIG, said, place=_list(kind)).replace(
@@ -62,6 +66,22 @@ def _check_custom(call: Call, files: PackFiles, root: str, kind: str, table: Han
         if isinstance(found, str):
             remedy = f"Create the executable in {FOLDER}/, or register it: [pack.{PACK}.handlers.{name}] in moot.toml."
             yield files.problem(root, CONFIG, found, place=_list(kind), remedy=remedy)
+
+
+def _check_chains(call: Call, files: PackFiles, root: str) -> Iterator[FileProblem]:
+    """Handlers that were stopped because they seem to answer themselves."""
+    for effect in view.effects(call.engine.read(), None, "parked"):
+        if effect.depth > DEEPEST and effect.stream == STREAM:
+            name = effect.handler.partition("/")[2]
+            retry = command_line("effects retry", effect.id)
+            yield files.problem(
+                root,
+                CONFIG,
+                f"custom:{name} was stopped: {one_line(effect.reason, _LONGEST)}",
+                place=_list(effect.on),
+                remedy=f"Change it so that it does not answer its own event. `{retry}` runs it for this one event, "
+                f"`{command_line('effects drop', effect.id, options=REASON)}` drops it.",
+            )
 
 
 def _list(kind: str) -> str:

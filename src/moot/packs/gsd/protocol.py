@@ -112,6 +112,8 @@ class Gsd(Protocol):
         if saying.adopting:
             telling.flag("adopted: it was in the file before moot")
         telling.cause = saying.facts.get("cause", 0)
+        if not saying.adopting:
+            telling.during = work.during or {}
         number = take(telling)
         echo(work, start, telling)
         return number

@@ -65,6 +65,7 @@ class Telling:
         self.source, self.handlers, self.limit = source, handlers, limit
         self.settings, self.facts = settings or {}, facts or {}
         self.cause = 0
+        self.during: Mapping[str, str] = {}  # effects that it may come from: see `Work.running_effects`
         self.wanted: int | None = None  # the number that it has in a file
         self.adopting = False
         self.prints: tuple[str, ...] = ()
@@ -177,6 +178,7 @@ class Telling:
             handled=handled,
             series=self.series,
             cause=self.cause,
+            during=self.during,
         )
         self.number = self.work.do("feed", FEED, entry).last
         return self.number

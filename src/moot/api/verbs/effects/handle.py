@@ -5,7 +5,7 @@ from __future__ import annotations
 from moot.api.answer import Answer, Notice
 from moot.api.catalogue import Param, Verb
 from moot.api.verbs.effects import allow as allowing
-from moot.core.errors import Refused, Usage
+from moot.core.errors import Refused, Unavailable, Usage
 from moot.core.record import Record
 from moot.core.text import one_line
 
@@ -105,8 +105,18 @@ def _runner(call: Call) -> Runner:
         deliver=lambda work, handler, event: _deliver(call, work, handler, event),
         shown=lambda handler, event: event_for(call, handler, event),
         alive=call.stamp,
+        absorb=lambda: _absorbed(call),
     )
     return Runner(call.engine, call.presence, setup)
+
+
+def _absorbed(call: Call) -> frozenset[str]:
+    """Sync the files of packs. Returns why some cannot be taken in now."""
+    try:
+        told = call.mirrors.sync(call) if call.mirrors is not None else ()
+    except Unavailable as error:
+        return frozenset((error.message,))
+    return frozenset(notice.message for notice in told if notice.code == "mirror_pending")
 
 
 def _deliver(call: Call, work: Work, handler: Handler, event: Event) -> None:

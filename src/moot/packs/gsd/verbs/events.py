@@ -18,7 +18,7 @@ from moot.views import feeds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from typing import Any
 
     from moot.api.call import Call
@@ -32,7 +32,8 @@ _FEED = "gsd"
 class BoardEvent(Record):
     """An event as the file shows it, how it came in, and what was done about it.
 
-    `via` is the surface, or `file PATH`.
+    `via` is the surface, or `file PATH`. `cause`: the number of the event that it follows from. `during`: the effects
+    that ran when it was written into a file, with their handlers. One of them may have written it.
     """
 
     number: int
@@ -43,6 +44,7 @@ class BoardEvent(Record):
     flags: tuple[str, ...]
     cause: int
     position: int
+    during: Mapping[str, str] = {}
     handlers: tuple[HandlerRun, ...] = ()
 
 
@@ -144,6 +146,7 @@ def _of_log(event: Event, handlers: tuple[HandlerRun, ...]) -> BoardEvent:
         flags=posted.flags,
         cause=posted.cause,
         position=event.position,
+        during=posted.during,
         handlers=handlers,
     )
 
@@ -154,6 +157,7 @@ def _lines(one: BoardEvent) -> Iterator[str]:
     via = one.via if one.via and one.via.startswith(("file", "handler")) else ""
     yield one_line(f"#{one.number} {local(one.at)[11:19]} {one.event.get('type', '')} {about}", 400)
     told = [*(f"via {via}" for _ in (1,) if via), *(f"follows from #{one.cause}" for _ in (1,) if one.cause)]
+    told += [f"written while {', '.join(dict.fromkeys(one.during.values()))} ran"] if one.during else []
     told += [f"{run.handler} {run.state}" for run in one.handlers]
     if told:
         yield f"  {one_line('; '.join(told), 400)}"
