@@ -104,7 +104,7 @@ def test_outside_of_a_transaction_everything_is_asked_for(stores, monkeypatch):
     put(other, 2, "Keats")
     names = asked(one, monkeypatch)
     assert (one.cursor(), one.state(STREAM, Agent)) == (2, (Agent(name="Keats"), 2))
-    assert names == ["standing", "entity"]
+    assert names == ["standing", "newer_entity"]
 
 
 def test_views_made_anew_are_known_as_they_are(stores):

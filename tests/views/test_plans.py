@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 # What looks at everything on purpose: a person asked for the whole board, or all that waits.
 WHOLE = {
     "everything",
+    "everything_of_entity",
     "tasks",
     "task_counts",
     "task_ids",

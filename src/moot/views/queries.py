@@ -195,8 +195,14 @@ def things(store: Store, kind: str, limit: int = ALL, *, ended: bool = False) ->
 
 def document_at(store: Store, path: str, worktree: str) -> str | None:
     """The document that the file with this path shows: of those that have it, the one that was shown last."""
-    row = store.row("document_at", path, worktree)
-    return row[0] if row else None
+    from moot.core.deciders.document import of_file
+
+    found: list[tuple[int, str]] = []
+    for name in [name for kind, name in things_of_task(store, of_file(path) or "") if kind == "document"]:
+        one, _ = states.state(store, "document", name)
+        if path.startswith("/") or one.worktree == worktree:
+            found.append((one.shown, name))
+    return max(found, key=lambda one: one[0])[1] if found else None
 
 
 def thing_ids(store: Store, kind: str, first: str, end: str) -> list[str]:

@@ -12,6 +12,10 @@ INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET valu
 -- name: entity
 SELECT version, state FROM entity WHERE stream = ?
 
+-- The state is left out, and not read, if the version is the known one.
+-- name: newer_entity
+SELECT version, CASE WHEN version IS NOT ?2 THEN state END FROM entity WHERE stream = ?1
+
 -- name: put_entity
 INSERT INTO entity (stream, version, state) VALUES (?, ?, ?)
 ON CONFLICT (stream) DO UPDATE SET version = excluded.version, state = excluded.state
@@ -37,11 +41,6 @@ WHERE t.kind = ?1 ORDER BY t.created DESC LIMIT ?2
 -- name: open_things
 SELECT e.state FROM thing t INDEXED BY thing_open CROSS JOIN entity e ON e.stream = t.kind || '/' || t.id
 WHERE t.kind = ?1 AND t.open = 1 ORDER BY t.created LIMIT ?2
-
--- name: document_at
-SELECT t.id FROM thing t INDEXED BY thing_task CROSS JOIN entity e ON e.stream = 'document/' || t.id
-WHERE t.task = 'file:' || ?1 AND t.kind = 'document' AND (?1 LIKE '/%' OR e.state ->> 'worktree' = ?2)
-ORDER BY e.state ->> 'shown' DESC LIMIT 1
 
 -- name: thing_ids
 SELECT id FROM thing WHERE kind = ?1 AND id >= ?2 AND id < ?3 ORDER BY id
@@ -397,3 +396,6 @@ SELECT m.id, m.task FROM json_each(?1) j CROSS JOIN message m ON m.id = j.value 
 
 -- name: everything
 SELECT * FROM {table}
+
+-- name: everything_of_entity
+SELECT * FROM entity ORDER BY stream

@@ -2,12 +2,13 @@
 
 CREATE TABLE meta (key TEXT PRIMARY KEY, value ANY) STRICT, WITHOUT ROWID;
 
--- The state of whole entities (agents, tasks, held entries, the claims), as their decider folds it.
+-- The state of whole entities (agents, tasks, held entries, the claims), as their decider folds it. It can be long, and
+-- in a table without rowids a search for one stream would read all of each row that it compares.
 CREATE TABLE entity (
   stream  TEXT PRIMARY KEY,
   version INTEGER NOT NULL,
   state   TEXT NOT NULL
-) STRICT, WITHOUT ROWID;
+) STRICT;
 
 -- Tasks again, by what the board and `ready` ask for.
 CREATE TABLE task (

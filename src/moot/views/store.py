@@ -80,8 +80,9 @@ class Store(Generations):
             raise self._given_up(error) from error
 
     def all_rows(self, table: str) -> Iterator[tuple[Any, ...]]:
-        """Everything in one of the tables of schema.sql."""
-        return self._steps(self.sql["everything"].format(table=table), ())
+        """Everything in one of the tables of schema.sql, sorted by key."""
+        sql = self.sql.get(f"everything_of_{table}") or self.sql["everything"].format(table=table)
+        return self._steps(sql, ())
 
     def _steps(self, sql: str, bindings: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
         try:
@@ -107,11 +108,11 @@ class Store(Generations):
         known = self._decoded.get(stream)
         if known is not None and self._writing and stream in self._sure:
             return known[1], known[0]
-        row = self.row("entity", stream)
+        row = self.row("newer_entity", stream, known[0] if known is not None else None)
         if row is None:
             return None
         version, text = row
-        state = known[1] if known is not None and known[0] == version else kind.of(loads(text))
+        state = known[1] if known is not None and text is None else kind.of(loads(text))
         self._remember(stream, version, state)
         return state, version
 
