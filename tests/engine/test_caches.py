@@ -57,3 +57,25 @@ def test_mirrors_whose_memory_is_wrong_in_a_letter_look_at_everything_anew(tmp_p
     path.write_bytes(path.read_bytes().replace(b"41", b"47"))
     assert MirrorMemory(str(tmp_path)).read().rendered == 0
     assert MirrorMemory(str(tmp_path)).read().files == {}
+
+
+def test_files_that_rest_are_remembered_unless_they_were_woken_and_forgotten(tmp_path):
+    memory = MirrorMemory(str(tmp_path))
+    memory.files = {name: Known(memo=name, rests=name != "awake") for name in ("awake", "asleep", "gone", "changed")}
+    memory.write()
+    memory.read()
+    assert list(memory.files) == ["awake"]
+    assert memory.known("gone").memo == "gone"
+    del memory.files["gone"]
+    memory.files["changed"] = memory.known("changed").replace(memo="new")
+    memory.write()
+    later = MirrorMemory(str(tmp_path)).read()
+    assert [later.known(name).memo for name in ("awake", "asleep", "gone", "changed")] == [
+        "awake",
+        "asleep",
+        None,
+        "new",
+    ]
+    later.wake_all()
+    assert sorted(later.files) == ["asleep", "awake", "changed"]
+    assert MirrorMemory(str(tmp_path)).read().known("gone").memo is None

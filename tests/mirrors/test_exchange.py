@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from moot.mirrors import exchange
-from moot.mirrors.exchange import Kept, bring, kept_in, stamp
+from moot.mirrors.exchange import Kept, bring, has_kept, kept_in, stamp
 
 
 @pytest.fixture(params=["native", "syscall", "link and rename"])
@@ -135,6 +135,26 @@ def test_names_of_others_are_passed_over(folder, name):
 
 def test_a_directory_that_is_not_there_keeps_nothing(folder):
     assert kept_in(str(folder / "nowhere"), "mirror") == []
+
+
+@pytest.mark.parametrize("settled", [True, False])
+def test_a_kept_file_is_noticed_at_once_and_a_directory_that_does_not_change_is_listed_once(
+    folder, settled, monkeypatch
+):
+    monkeypatch.setattr(exchange, "_YOUNG_NS", -(10**12) if settled else 10**12)
+    monkeypatch.setattr(exchange, "_listed", {})
+    listed = []
+    real = os.listdir
+    monkeypatch.setattr(os, "listdir", lambda home: (listed.append(home), real(home))[1])
+    assert [has_kept(str(folder), "mirror") for _ in range(3)] == [False] * 3
+    assert len(listed) == (1 if settled else 3)
+    Path(kept(folder).path).touch()
+    assert has_kept(str(folder), "mirror")
+    assert not has_kept(str(folder), "another")
+    for one in kept_in(str(folder), "mirror"):
+        os.unlink(one.path)
+    assert not has_kept(str(folder), "mirror")
+    assert not has_kept(str(folder / "nowhere"), "mirror")
 
 
 def test_age_is_counted_on_the_monotonic_clock_and_a_restart_makes_everything_old(folder):

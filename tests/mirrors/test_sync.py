@@ -332,3 +332,44 @@ def test_a_file_that_changes_between_the_look_and_the_write_loses_nothing(place,
     monkeypatch.setattr(files.MirrorFile, "write", late)
     assert place.sync() == []
     assert [entry["taskId"] for entry in json.loads(place.to_developer.read_text())["messages"]] == ["task-1", "task-2"]
+
+
+def test_events_that_no_file_shows_are_read_once_and_never_make_the_files_be_rendered(place, monkeypatch):
+    other = open_call(place.call.place.root, AS_A_PERSON)
+    other.run("emit", {"type": "build:started"})
+    turn = MirrorMemory(os.path.join(place.call.place.state, "mirrors")).read().turn
+    start, read = other.engine.log.head(), list[int]()
+    real = type(other.engine.log.raw).read
+
+    def counting(log, *given):
+        events = real(log, *given)
+        read.extend(event.position for event in events if event.position > start)
+        return events
+
+    monkeypatch.setattr(type(other.engine.log.raw), "read", counting)
+    for _ in range(60):
+        other.run("emit", {"type": "build:started"})
+    assert MirrorMemory(os.path.join(place.call.place.state, "mirrors")).read().turn == turn
+    assert len(read) <= 60
+    place.send(1)
+    assert place.shown() == ["task-1"]
+    other.run("emit", {"type": "build:started"})
+    assert other.run("verify", {}).result.problems == ()
+    other.close()
+    other.workspace.close()
+
+
+def test_what_is_known_of_quiet_events_does_not_hold_for_another_log(place):
+    quiet, forms = sync.QuietEvents(), place.call.mirrors._forms()
+    engine = place.call.engine
+    start = engine.read().cursor()
+    place.call.run("emit", {"type": "build:started"})
+    assert quiet.is_quiet(engine, start, forms)
+    assert quiet.is_quiet(engine, start, forms)
+    place.send(1)
+    assert not quiet.is_quiet(engine, start, forms)
+    end = engine.read().cursor()
+    quiet._known = start, end, "another commit"
+    assert not quiet.is_quiet(engine, start, forms)
+    quiet._known = end - 1, end, engine.store.standing()[1]
+    assert not quiet.is_quiet(engine, start, forms)  # what was before is not known

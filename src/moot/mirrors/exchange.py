@@ -41,6 +41,9 @@ _NO_LINKS = _REFUSED | {errno.EPERM, errno.EMLINK}
 _ATTEMPTS = 16
 PREFIX = ".moot"
 _MARK_NS = 315_619_200 * 1_000_000_000  # 1980-01-02
+_YOUNG_NS = 2_000_000_000  # the coarsest timestamps of a file system
+_HOMES = 100  # directories whose kept files are remembered
+_listed: dict[tuple[int, int], tuple[tuple[int, int], tuple[str, ...]]] = {}  # by inode: times, and names of kept files
 _REBOOT_NS = 60_000_000_000  # a stamp this far in the future is from before a reboot
 
 
@@ -92,6 +95,24 @@ def kept_in(home: str, mirror: str) -> list[Kept]:
         return []
     ours = f"{PREFIX}.{mirror}."
     return [kept for name in names if name.startswith(ours) and (kept := _parse(home, name))]
+
+
+def has_kept(home: str, mirror: str) -> bool:
+    """Whether a directory has kept files of a mirror. A directory that has not changed is listed once."""
+    try:
+        now, found = time.time_ns(), os.stat(home)
+        changed = found.st_mtime_ns, found.st_ctime_ns
+        known = _listed.get((found.st_dev, found.st_ino))
+        if known is None or known[0] != changed:
+            known = changed, tuple(name for name in os.listdir(home) if name.startswith(PREFIX))
+            if len(_listed) >= _HOMES:
+                _listed.clear()
+            if now - max(changed) >= _YOUNG_NS:  # a young one can change again within the same tick
+                _listed[found.st_dev, found.st_ino] = known
+    except OSError:
+        return False
+    ours = f"{PREFIX}.{mirror}."
+    return any(name.startswith(ours) for name in known[1])
 
 
 def _parse(home: str, name: str) -> Kept | None:

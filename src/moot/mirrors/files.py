@@ -18,7 +18,7 @@ import time
 
 from moot.core.errors import Usage
 from moot.core.record import Record
-from moot.mirrors.exchange import Kept, bring, kept_in, nonce, stamp
+from moot.mirrors.exchange import Kept, bring, has_kept, kept_in, nonce, stamp
 from moot.mirrors.file_reading import OPEN, Changed, Missing, Signature, Unchanged, Unreadable, digest_of, outside, read
 from moot.mirrors.folders import Folder, Stopped, enter, is_own
 from moot.mirrors.lock import open_for_writing
@@ -117,7 +117,7 @@ class MirrorFile:
         return look, found or (self._graves(moment) if graves else [])
 
     def _has_kept(self) -> bool:
-        return any(kept_in(home, self._mirror) for home in (self._keep, os.path.dirname(self.path)))
+        return any(has_kept(home, self._mirror) for home in (self._keep, os.path.dirname(self.path)))
 
     def is_being_written(self, *, unknown: bool = True) -> bool:
         """Whether a program has the file open for writing. `unknown`: the answer if the system cannot say."""

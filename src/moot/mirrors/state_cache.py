@@ -13,7 +13,10 @@ from moot.mirrors.file_reading import Signature
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
+
+    _Parts = tuple[Mapping[str, Any], Mapping[str, Any]]
 
 
 class Known(Record):
@@ -38,7 +41,8 @@ class Known(Record):
 
 
 _UNKNOWN = Known()
-_last: dict[str, tuple[tuple[int, ...], Any]] = {}  # the file that this process has read last; nobody changes it
+# The file that this process has read last, with those that do not rest, and those that do; nobody changes it.
+_last: dict[str, tuple[tuple[int, ...], Any, _Parts]] = {}
 
 
 class MirrorMemory:
@@ -52,7 +56,8 @@ class MirrorMemory:
         self.maker = ""  # the version of moot that rendered
         self.boot = ""  # the boot in which agents that use only files were first stamped
         self.files: dict[str, Known] = {}
-        self._resting: dict[str, Any] = {}  # as they were read: hundreds of documents that most calls do not look at
+        self._resting: Mapping[str, Any] = {}  # as they were read: hundreds that most calls do not look at
+        self._woken: set[str] = set()  # those of them that are in `files`
         self._seen: tuple[int, ...] = ()
 
     def is_news(self) -> bool:
@@ -68,47 +73,48 @@ class MirrorMemory:
 
     def read(self) -> MirrorMemory:
         self._seen = self._outside()
-        data = self._recalled()
+        data, (awake, self._resting) = self._recalled()
+        self._woken = set()
         try:
             self.turn, self.maker, self.boot = int(data["turn"]), str(data["maker"]), str(data["boot"])
             self.rendered, self.commit = int(data["rendered"]), str(data["commit"])
-            files = data["files"]
-            self._resting = {path: known for path, known in files.items() if known.get("rests")}
-            self.files = {path: Known.of(known) for path, known in files.items() if path not in self._resting}
+            self.files = {path: Known.of(known) for path, known in awake.items()}
         except (ValueError, KeyError, TypeError, AttributeError):
             self.turn, self.maker, self.boot, self.rendered, self.commit, self.files = 0, "", "", 0, None, {}
             self._resting = {}
         return self
 
-    def _recalled(self) -> Any:
+    def _recalled(self) -> tuple[Any, _Parts]:
         """What the file contains. It is parsed once in a process while nobody writes it."""
         found = _last.get(self._path)
         if not self._seen or found is None or found[0] != self._seen:
-            found = self._seen, caches.recall(self._path)
+            found = self._seen, *_parted(caches.recall(self._path))
             _last.clear()
             _last[self._path] = found
-        return found[1]
+        return found[1:]
 
     def known(self, path: str) -> Known:
-        if path in self._resting:
+        if path in self._resting and path not in self._woken:
             self._wake(path)
         return self.files.get(path, _UNKNOWN)
 
     def wake_all(self) -> None:
         """Make `files` contain those that rest, too."""
-        for path in list(self._resting):
-            self._wake(path)
+        for path in self._resting:
+            if path not in self._woken:
+                self._wake(path)
 
     def _wake(self, path: str) -> None:
-        known = self._resting.pop(path)
+        self._woken.add(path)
         try:
-            self.files[path] = Known.of(known)
+            self.files[path] = Known.of(self._resting[path])
         except (ValueError, KeyError, TypeError, AttributeError):
             self.files[path] = _UNKNOWN
 
     def write(self) -> None:
         self.turn += 1
-        files = {**self._resting, **{path: known.plain() for path, known in self.files.items()}}
+        asleep = {path: known for path, known in self._resting.items() if path not in self._woken}
+        files = {**asleep, **{path: known.plain() for path, known in self.files.items()}}
         said = {
             "turn": self.turn,
             "maker": self.maker,
@@ -117,3 +123,12 @@ class MirrorMemory:
             "commit": self.commit,
         }
         caches.keep(self._path, {**said, "files": files})
+
+
+def _parted(data: Any) -> tuple[Any, _Parts]:
+    """The data, with the files that do not rest, and those that do. Of damaged data, nothing is left."""
+    try:
+        resting = {path: known for path, known in data["files"].items() if known.get("rests")}
+        return data, ({path: known for path, known in data["files"].items() if path not in resting}, resting)
+    except (KeyError, TypeError, AttributeError):
+        return None, ({}, {})

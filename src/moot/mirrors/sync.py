@@ -21,7 +21,7 @@ from moot.location import worktrees
 from moot.mirrors.file_reading import Missing, Unchanged
 from moot.mirrors.forms import form_of
 from moot.mirrors.lock import MirrorLock
-from moot.mirrors.sync_context import Seen, SyncContext, showing
+from moot.mirrors.sync_context import QuietEvents, Seen, SyncContext, showing
 from moot.private_files import check_folders
 from moot.views import queries
 
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 
 _TURN = 5.0  # seconds to wait for the lock
 _ROUNDS = 8  # maximum rounds per sync, while others keep writing
-_FEW = 50  # events
 _PAUSE = 1.0  # seconds between checks of time limits in one process
 _AWAY = 1000  # files whose worktree does not exist now and that are remembered: it may come back
 
@@ -52,6 +51,7 @@ class FileMirrors(Mirrors):
     def __init__(self, packs: Packs) -> None:
         self._packs = packs
         self._made: list[Form] = []
+        self._quiet = QuietEvents()
         self._checked = float("-inf")  # when time limits were last checked
 
     def sync(
@@ -69,8 +69,9 @@ class FileMirrors(Mirrors):
         try:
             forms = self._forms()
             if news is not None and not showing(news, forms):
+                self._quiet.note(news)
                 return ()
-            sync = _Sync(call, forms, patient=patient, among=among)
+            sync = _Sync(call, forms, self._quiet, patient=patient, among=among)
             found = sync.run()
             if sync.news and call.engine.requests is not None:
                 call.remind_of_effects(sync.news)
@@ -92,7 +93,7 @@ class FileMirrors(Mirrors):
         found, wrong = strays(call, forms, packs)
         call.adopting = tuple(packs)
         try:
-            for notice in _Sync(call, forms, patient=False, strays=found).run():
+            for notice in _Sync(call, forms, self._quiet, patient=False, strays=found).run():
                 call.warn(notice.code, notice.message)
             record(call, found)
         finally:
@@ -119,7 +120,7 @@ class FileMirrors(Mirrors):
     def _do_what_is_due(self, call: Call, forms: list[Form]) -> list[Notice]:
         from moot.api.protocol.due import do_what_is_due  # imported late: most calls find no task in work
 
-        return _Sync(call, forms, patient=True).run() if showing(do_what_is_due(call), forms) else []
+        return _Sync(call, forms, self._quiet, patient=True).run() if showing(do_what_is_due(call), forms) else []
 
     def folders(self, call: Call) -> list[tuple[str, str]]:
         files = SyncContext(call, self._forms(), among=None).files(call.engine.read())
@@ -139,7 +140,8 @@ class FileMirrors(Mirrors):
 
     def restore(self, call: Call, document: str) -> tuple[Notice, ...]:
         stream = frozenset({f"document/{document}"})
-        return tuple(_Sync(call, self._forms(), patient=False, among=stream, restore=document).run())
+        sync = _Sync(call, self._forms(), self._quiet, patient=False, among=stream, restore=document)
+        return tuple(sync.run())
 
     def document_files(self, call: Call, document: str | None = None) -> Iterator[DocumentFile]:
         from moot.mirrors.document_files import examined
@@ -169,13 +171,14 @@ class _Sync:
         self,
         call: Call,
         forms: list[Form],
+        quiet: QuietEvents,
         *,
         patient: bool,
         strays: Sequence[Stray] = (),
         among: frozenset[str] | None = frozenset(),
         restore: str = "",
     ) -> None:
-        self._call, self._engine = call, call.engine
+        self._call, self._engine, self._quiet = call, call.engine, quiet
         self._context = SyncContext(call, forms, patient=patient, among=among)
         self._restore = restore  # the document whose file is written again, whatever it is now
         self._memory, self.news = self._context.memory, self._context.news
@@ -224,14 +227,9 @@ class _Sync:
     def _is_in_step(self, wanted: int) -> bool:
         """Whether there is nothing to absorb and nothing to render."""
         memory = self._memory
-        shown = memory.rendered >= wanted or self._is_about_others(memory.rendered)
+        shown = memory.rendered >= wanted or self._quiet.is_quiet(self._engine, memory.rendered, self._context.forms)
         rendered = shown and memory.maker == self._context.maker and self._is_of_this_log()
         return rendered and all(self._is_as_left(seen) for seen in self._seen) and not self._due()
-
-    def _is_about_others(self, after: int) -> bool:
-        """Whether no file shows the few events since the last rendering. Then there is nothing to note, either."""
-        events = self._engine.log.raw.read(after, _FEW)
-        return len(events) < _FEW and not showing(events, self._context.forms)
 
     def _due(self) -> list[Form]:
         return [form for form in self._context.forms if form.is_due(self._call)]

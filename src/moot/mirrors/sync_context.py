@@ -1,4 +1,7 @@
-"""What the parts of one sync share: the call, the files and their cached state, warnings, and the appended events."""
+"""What the parts of one sync share: the call, the files and their cached state, warnings, and the appended events.
+
+And what the syncs of one process share: which events no file shows.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +24,12 @@ if TYPE_CHECKING:
     from moot.api.call import Call
     from moot.api.protocol.form import Form, Instance
     from moot.core.event import Event
+    from moot.engine.engine import Engine
     from moot.mirrors.file_reading import Look
     from moot.mirrors.files import Displaced
     from moot.views.store import Store
+
+_FEW = 50  # events that are read at once; if there are more, the files are rendered
 
 
 class Seen(Record):
@@ -56,11 +62,14 @@ class SyncContext:
         self._accepts = Accounts(call.place).__getitem__
 
     def files(self, store: Store) -> list[tuple[Form, Instance, MirrorFile]]:
+        instances = list(self._instances(store))
+        if not instances:
+            return []
         roots = {tree.root: os.path.realpath(tree.root) for tree in self._trees}
         keep, accepts = os.path.realpath(self._keep), self._accepts
         now = self.call.clock.wall_seconds()
         found: list[tuple[Form, Instance, MirrorFile]] = []
-        for form, one in self._instances(store):
+        for form, one in instances:
             root = roots.get(one.root) or os.path.realpath(one.root)
             limit, makes = form.largest, one.root in roots
             file = MirrorFile(root, one.path, keep, limit=limit, accepts=accepts, resolved=True, makes=makes)
@@ -87,3 +96,37 @@ def showing(news: Sequence[Event], forms: list[Form]) -> list[Form]:
     if any(event.stream == REDACTIONS for event in news):
         return forms
     return [form for form in forms if any(map(form.follows, news))]
+
+
+class QuietEvents:
+    """How far the log has nothing to show in any file, so that a process reads each of these events once.
+
+    A run that reuses everything appends events that no file shows. Without this, every sync would read all events since
+    the last rendering again, and after some runs write the state of all files only to note that nothing was rendered.
+    """
+
+    def __init__(self) -> None:
+        self._known = 0, 0, ""  # nothing after the first position, up to the second, is shown; the commit there
+
+    def is_quiet(self, engine: Engine, after: int, forms: list[Form]) -> bool:
+        """Whether no file shows an event after this position, up to the end of the views."""
+        start, end, commit = self._known
+        if commit and start <= after <= end:
+            if engine.store.standing()[:2] == (end, commit):
+                return True
+            events = engine.log.raw.read(end - 1, _FEW + 1)
+            if events and (events[0].position, events[0].commit) == (end, commit):  # else it is another log
+                return self._is_quiet(start, events[1:], forms)
+        return self._is_quiet(after, engine.log.raw.read(after, _FEW), forms)
+
+    def _is_quiet(self, start: int, events: Sequence[Event], forms: list[Form]) -> bool:
+        quiet = len(events) < _FEW and not showing(events, forms)
+        if quiet and events:
+            self._known = start, events[-1].position, events[-1].commit
+        return quiet
+
+    def note(self, news: Sequence[Event]) -> None:
+        """Remember events that were appended just now, and that no file shows."""
+        start, end, commit = self._known
+        if commit and news[0].position == end + 1:
+            self._known = start, news[-1].position, news[-1].commit
