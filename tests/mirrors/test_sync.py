@@ -12,6 +12,7 @@ from moot.engine.engine import Engine
 from moot.mirrors import files, lock, sync
 from moot.mirrors.forms.entries import EntriesForm
 from moot.mirrors.state_cache import MirrorMemory
+from moot.mirrors.sync_context import QuietEvents
 from tests.calls import open_call
 from tests.mirrors.place import FOLDER, NOON, Place, assignment
 from tests.person import AS_A_PERSON
@@ -360,7 +361,7 @@ def test_events_that_no_file_shows_are_read_once_and_never_make_the_files_be_ren
 
 
 def test_what_is_known_of_quiet_events_does_not_hold_for_another_log(place):
-    quiet, forms = sync.QuietEvents(), place.call.mirrors._forms()
+    quiet, forms = QuietEvents(), place.call.mirrors._forms()
     engine = place.call.engine
     start = engine.read().cursor()
     place.call.run("emit", {"type": "build:started"})
