@@ -144,11 +144,11 @@ def test_a_chain_through_the_file_and_through_moot_is_one_chain(site: Site) -> N
     site.handlers(ping_sent=["custom:wire"], pong_sent=["custom:paper"])
     site.emit({"type": "ping:sent"})
     site.allow("gsd/wire", "gsd/paper")
-    assert site.handle() == [("gsd/wire", "done"), ("gsd/paper", "done")] * 5 + [("gsd/wire", "done")]
+    assert sorted(site.handle()) == [("gsd/paper", "done")] * 5 + [("gsd/wire", "done")] * 6
     (parked,) = site.moot("effects", "--json").result
     assert parked["reason"].startswith(PERHAPS)  # the last link is certain, the one before it is not
-    found = [(one["cause"], set(one["during"].values())) for one in events(site)]
-    assert found[1:5] == [(1, set()), (0, {"gsd/paper"}), (3, set()), (0, {"gsd/paper"})]
+    found = [(one["cause"], next(iter(one["during"].values()), "")) for one in events(site)]
+    assert found[1:5] == [(1, ""), (0, "gsd/paper"), (3, ""), (0, "gsd/paper")]
 
 
 @pytest.mark.proves("S4-HRD-21")
@@ -191,9 +191,9 @@ def test_beside_a_slow_handler_an_answer_may_come_from_both_and_the_longer_chain
         process.communicate(timeout=60)
     assert len(site.got("echo")) == 11
     effects = ran(site)
-    assert [list(one["during"]) for one in events(site)[3:]] == [
-        [effects[n - 1], effects[1]] for n in range(4, 14)
-    ]  # the deeper one first
+    during = {one["number"]: list(one["during"]) for one in events(site)}
+    assert all(effects[1] in during[n] for n in range(3, 14))  # the slow one ran all the time
+    assert [during[n][0] for n in range(4, 14)] == [effects[n - 1] for n in range(4, 14)]  # the deepest comes first
 
 
 @pytest.mark.proves("S4-HRD-21")
@@ -224,7 +224,8 @@ def test_a_process_that_a_handler_leaves_running_is_still_that_handler(site: Sit
     site.script(
         "echo",
         noting(site, "echo")
-        + f"( until test -e {site.out}/go; do sleep 0.02; done; {step('ping:sent')}\ntouch {site.out}/gone ) "
+        + f"( n=0; until test -e {site.out}/go || test $n = 2000; do sleep 0.02; n=$((n + 1)); done"
+        + f"{step('ping:sent')}touch {site.out}/gone ) "
         + ">/dev/null 2>&1 &",
     )
     site.handlers(ping_sent=["custom:echo"])
