@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import os
 from fnmatch import fnmatchcase
-from hashlib import blake2b  # noqa: TID253
 from stat import S_ISLNK, S_ISREG
 
 from moot.core.errors import Unavailable
 from moot.location import gitdir
 from moot.pipelines.contents import is_temporary
+from moot.pipelines.file_digests import FileDigests, mark_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _LARGEST = 4 << 20  # bytes; of a larger file, size and time count instead of th
 _EXCLUDE = ".git/info/exclude"
 _SETTINGS = (".git/config", ".git/config.worktree")
 _OF_USER = ("~/.gitconfig", "~/.config/git/config", "~/.config/git/ignore", "~/.gitignore", "~/.gitignore_global")
-_known: dict[str, tuple[tuple[int, ...], str]] = {}  # path → stat and digest, so that a file is read once
+_known = FileDigests(follow=False)
 _gits: dict[str, tuple[str, str]] = {}  # by root, as it was before the first command
 
 
@@ -92,14 +92,9 @@ def digest_of(path: str) -> str:
         about = os.lstat(path)
         if S_ISLNK(about.st_mode):
             return f"link {os.readlink(path)}"
-        mark = (about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns)
         if not S_ISREG(about.st_mode) or about.st_size > _LARGEST:
-            return str(mark[1:3])
-        known = _known.get(path)
-        if known is None or known[0] != mark:
-            with open(path, "rb") as file:
-                known = _known[path] = mark, blake2b(file.read(_LARGEST), digest_size=16).hexdigest()
-        return known[1]
+            return str((about.st_size, about.st_mtime_ns))
+        return _known.digest(path, mark_of(about))
     except FileNotFoundError:
         return ""
     except OSError:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import os
 import time
-from hashlib import sha256  # noqa: TID253 (this module itself is loaded on demand)
 from stat import S_ISREG
+
+from moot.pipelines.file_digests import FileDigests, mark_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,11 +24,11 @@ _NONE, _UNSURE = "-", "?"
 
 
 class LoadedFiles:
-    """Digests of the files of one project. Each content is read once."""
+    """Digests of the files of one project. Each content is read once (`moot.pipelines.file_digests`)."""
 
     def __init__(self, root: str) -> None:
         self._root = os.path.realpath(root)
-        self._known: dict[tuple[str, int, int, int], str] = {}
+        self._known = FileDigests(follow=False)
 
     def digests(self, names: Iterable[str], more: Iterable[str], since: float) -> dict[str, str] | None:
         """The files among these names that are in the project, and these paths; None if they are too many.
@@ -49,12 +50,7 @@ class LoadedFiles:
             found = os.lstat(whole)
             if not S_ISREG(found.st_mode) or found.st_size > _LARGEST or found.st_mtime >= since:
                 return _UNSURE
-            key = (path, found.st_mtime_ns, found.st_size, found.st_ino)
-            if key not in self._known:
-                opened = os.open(whole, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-                with open(opened, "rb") as file:
-                    self._known[key] = sha256(file.read(_LARGEST)).hexdigest()
-            return self._known[key]
+            return self._known.digest(whole, mark_of(found))
         except (FileNotFoundError, NotADirectoryError):
             return _NONE
         except OSError:

@@ -73,6 +73,7 @@ class RspecV1Pipeline(Pipeline):
 
     def __init__(self, pack: Pack) -> None:
         super().__init__(pack)
+        self.state = ""  # the state directory of the workspace
         self.existing = ""  # what to do with a block that is there already
         self.cached: analyzing.Cached | None = None  # an earlier analysis of the target
         self.fault = ""  # why the cached document cannot be used
@@ -125,7 +126,10 @@ class RspecV1Pipeline(Pipeline):
                 return {**found, "the version of the analysis": analysis.VERSION, "the progressions": progressions}
             case "polisher":
                 used = programs.identity(root, self.settings)
-                return {"the commands of the programs": used, "the files of the project": project_state(root)}
+                return {
+                    "the commands of the programs": used,
+                    "the files of the project": project_state(root, self.state),
+                }
         return {}
 
     def stale(self, given: StageInput, _earlier: EarlierResult) -> str:

@@ -4,20 +4,26 @@ RSpec loads whatever the code requires. So every file of the project counts that
 its content: other spec files do not, because only one is run. What tests write themselves (logs, databases, the list of
 failed examples) must not count, or they would never be up to date. So outside of the code and the fixtures, a file
 counts only if its name is of a known kind.
+
+A file that has not changed is not read again (`moot.pipelines.file_digests`), also in later processes.
 """
 
 from __future__ import annotations
 
 import os
-import stat
 from itertools import islice
+from stat import S_ISREG
 
+from moot.location import caches
+from moot.packs.rspec_v1.places import digest_of
 from moot.packs.ruby.loaded_files import LOADED
-from moot.pipelines.surroundings import digest_of
+from moot.pipelines.file_digests import FileDigests
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from moot.pipelines.file_digests import NamedFile
 
 _MOST = 200_000  # files
 _SUFFIXES = (".rb", ".yml", ".yaml", ".json", ".erb", ".rake", ".ru", ".csv", ".sql", ".gemspec", ".lock")
@@ -25,23 +31,27 @@ _NAMES = frozenset(("Gemfile", "Rakefile", "rspec", "ruby-version"))
 _CODE = ("app", "lib")  # in these folders of the root, and in the following ones anywhere, every file counts
 _FIXTURES = frozenset(("fixtures", "support"))
 _NEVER, _LEFT_OUT = frozenset((".git", "node_modules")), frozenset(("tmp", "log", "coverage"))
+_known: dict[tuple[str, str], FileDigests] = {}  # by state directory and root
 
 
-def project_state(root: str) -> str:
-    """A digest of the project's files as they are now, and of the settings of this user for the same programs."""
-    import hashlib
+def project_state(root: str, state: str) -> str:
+    """A digest of the project's files as they are now, and of the settings of this user for the same programs.
 
-    found = hashlib.sha256()
-    for path in islice(_files(root), _MOST):
-        found.update(f"{path}\0{digest_of(os.path.join(root, path))}\n".encode("utf-8", "surrogateescape"))
-    for name in LOADED:
-        if name.startswith("~"):
-            found.update(f"{name}\0{digest_of(os.path.expanduser(name))}\n".encode())
-    return found.hexdigest()
+    `state`: the state directory of the workspace.
+    """
+    name = f"project-{digest_of(root)}"
+    known = _known.get((state, root))
+    if known is None:
+        known = _known[state, root] = FileDigests.of(caches.recall_parsed(state, name))
+    found = known.of_all([*islice(_files(root), _MOST), *_of_user()])
+    if known.news:
+        known.news = False
+        caches.keep_parsed(state, name, known.plain())
+    return found
 
 
-def _files(root: str) -> Iterator[str]:
-    """The paths of the files that count, in order. A folder that a link leads to is entered once."""
+def _files(root: str) -> Iterator[NamedFile]:
+    """The files that count, in order. A folder that a link leads to is entered once."""
     folders, entered = [("", False)], set[tuple[int, int]]()
     while folders:
         folder, whole = folders.pop()
@@ -60,8 +70,20 @@ def _files(root: str) -> Iterator[str]:
                 every = whole or entry.name in _FIXTURES or path in _CODE
                 if entry.name not in _NEVER and (every or entry.name not in _LEFT_OUT):
                     folders.append((path, every))
-            elif _counts(entry.name, every=whole) and _is_regular(entry):
-                yield os.path.relpath(os.path.realpath(entry.path), root) if entry.is_symlink() else path
+            elif _counts(entry.name, every=whole) and (found := _status(entry)):
+                if entry.is_symlink():
+                    path = os.path.relpath(os.path.realpath(entry.path), root)
+                yield path, os.path.join(root, path), found
+
+
+def _of_user() -> Iterator[NamedFile]:
+    for name in LOADED:
+        if name.startswith("~"):
+            path = os.path.expanduser(name)
+            try:
+                yield name, path, os.stat(path)
+            except OSError:
+                continue
 
 
 def _counts(name: str, *, every: bool) -> bool:
@@ -69,12 +91,15 @@ def _counts(name: str, *, every: bool) -> bool:
         return False
     if every:
         return not name.startswith(".") and not name.endswith("~")
-    plain = name.lstrip(".").removesuffix("-local")
-    return name.endswith(_SUFFIXES) or plain in _NAMES or name.startswith(".env")
+    if name.endswith(_SUFFIXES) or name.startswith(".env"):
+        return True
+    return name.lstrip(".").removesuffix("-local") in _NAMES
 
 
-def _is_regular(entry: os.DirEntry[str]) -> bool:
+def _status(entry: os.DirEntry[str]) -> os.stat_result | None:
+    """The status of a regular file, also of one that a link leads to; None if it is something else."""
     try:
-        return stat.S_ISREG(entry.stat().st_mode)
+        about = entry.stat()
     except OSError:
-        return False
+        return None
+    return about if S_ISREG(about.st_mode) else None

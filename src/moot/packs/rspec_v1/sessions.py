@@ -6,6 +6,7 @@ import os
 
 from moot.core import flat_json
 from moot.core.json_codec import loads
+from moot.core.record import Record
 from moot.core.run import BEHIND
 from moot.core.text import command_line
 from moot.packs.rspec_v1 import analysis, caching
@@ -24,23 +25,39 @@ if TYPE_CHECKING:
 
     from moot.api.call import Call
     from moot.api.protocol import Pack
+    from moot.core.handler import Handler
     from moot.packs.rspec_v1.locating import Location
     from moot.packs.rspec_v1.requests import Request
 
 _LARGEST = 64 << 20
 
 
-def pipeline_for(call: Call, request: Request, existing: str = "") -> RspecV1Pipeline:
-    """The pipeline, ready for this request."""
-    from moot.api.verbs.effects.allow import consent_of
+class Remembered(Record):
+    """What the log has about a target: its document, and what its newest analysis has recorded besides that."""
 
+    document: dict[str, Any] | None
+    kept: dict[str, Any] | None
+
+
+def remembered(call: Call, request: Request) -> Remembered:
+    return Remembered(document_of(call, request.key), recorded_with(call, request.target.id))
+
+
+def pipeline_for(call: Call, request: Request, known: Remembered, existing: str = "") -> RspecV1Pipeline:
+    """The pipeline, ready for this request."""
     pipeline = RspecV1Pipeline(pack_of(call))
-    pipeline.existing = existing
+    pipeline.state, pipeline.existing = call.place.state, existing
     pipeline.document = lambda: document_of(call, request.key)
-    pipeline.allows = consent_of(call).allows
-    pipeline.cached = _cached(call, request)
+    pipeline.allows = lambda program: _allows(call, program)
+    pipeline.cached = _cached(request, known)
     pipeline.keeps = command_line(f"{PACK} run", *_named(request), options="--keep")
     return pipeline
+
+
+def _allows(call: Call, program: Handler) -> bool:
+    from moot.api.verbs.effects.allow import consent_of
+
+    return consent_of(call).allows(program)
 
 
 def pack_of(call: Call) -> Pack:
@@ -70,9 +87,9 @@ def recorded_with(call: Call, target: str) -> dict[str, Any] | None:
     return None
 
 
-def _cached(call: Call, request: Request) -> Cached | None:
+def _cached(request: Request, known: Remembered) -> Cached | None:
     """The analysis that a new one may start from: moot's own, or a valid document of another program in the file."""
-    kept, document = recorded_with(call, request.target.id), document_of(call, request.key)
+    kept, document = known.kept, known.document
     if kept is not None and document is not None and all(name in document for name in ("analyzer", "target")):
         lines, warnings = kept.get("lines") or {}, tuple(kept.get("warnings") or ())
         return Cached(document=document, recorded=Recorded.of(kept), lines=lines, warnings=warnings)
@@ -112,12 +129,11 @@ def verdict_on(
     return caching.judge(document, state, wanted, recorded, version=analysis.VERSION, options=options, corrupted=torn)
 
 
-def cache_verdict(call: Call, request: Request) -> CacheVerdict:
+def cache_verdict(call: Call, request: Request, known: Remembered) -> CacheVerdict:
     """The verdict for a request: on the file; if that shows another target, on the document in the log."""
-    shown, known = foreign_document(request.location), document_of(call, request.key)
-    other = shown is not None and known is not None and not _is_same_target(shown, known)
-    document = known if other else shown
-    kept = recorded_with(call, request.target.id)
+    shown, kept = foreign_document(request.location), known.kept
+    other = shown is not None and known.document is not None and not _is_same_target(shown, known.document)
+    document = known.document if other else shown
     recorded = Recorded.of(kept) if kept is not None and document is not None and is_built_in(document) else None
     options = options_of(request.target.parameters, pack_of(call).values["progressions"])
     return verdict_on(request.location, wanted_of(request), document, recorded, options)

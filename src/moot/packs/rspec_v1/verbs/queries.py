@@ -140,10 +140,11 @@ def cache_state(call: Call, path: str) -> MetadataCache:
 def _verdict(call: Call, path: str, location: Location) -> CacheVerdict:
     from moot.packs.rspec_v1.caching import AnalysisTarget
     from moot.packs.rspec_v1.requests import has_document, request_at
-    from moot.packs.rspec_v1.sessions import cache_verdict, foreign_document, verdict_on
+    from moot.packs.rspec_v1.sessions import cache_verdict, foreign_document, remembered, verdict_on
 
     if has_document(call, path):
-        return cache_verdict(call, request_at(call, path))
+        request = request_at(call, path)
+        return cache_verdict(call, request, remembered(call, request))
     return verdict_on(location, AnalysisTarget(file=location.project.source), foreign_document(location), None)
 
 

@@ -101,15 +101,16 @@ def _performed(
         raise Refused("cancelled", "Cancelled: nothing was changed.", "Repeat it with overwrite or append.")
     from moot.packs.rspec_v1.caching import CORRUPTED
     from moot.packs.rspec_v1.document_faults import put_aside
-    from moot.packs.rspec_v1.sessions import cache_verdict, pipeline_for
+    from moot.packs.rspec_v1.sessions import cache_verdict, pipeline_for, remembered
     from moot.packs.rspec_v1.verbs.progress import Progress
     from moot.pipelines.running import run_target
     from moot.processes.interrupts import interruptible
 
     for warning in request.location.warnings:
         call.warn("rspec_folder", warning)
+    known = remembered(call, request)
     try:
-        reason = cache_verdict(call, request).reason
+        reason = cache_verdict(call, request, known).reason
     except OSError:  # the analyzer says that there is no source
         reason = "metadata not found"
     whole = not any(one.only or one.resume for one in options)
@@ -118,7 +119,7 @@ def _performed(
         put_aside(call, request)
     if again:
         reason = reason or _AGAIN
-    pipeline = pipeline_for(call, request, existing or "")
+    pipeline = pipeline_for(call, request, known, existing or "")
     pipeline.fault = reason or "" if whole else ""
     if reason:
         pipeline.cached = None  # the analysis is made in full

@@ -1,0 +1,143 @@
+"""A file is read once as long as nothing shows a change, and again whenever a change could be hidden."""
+
+from __future__ import annotations
+
+import os
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+import pytest
+
+from moot.pipelines import file_digests
+from moot.pipelines.file_digests import FileDigests, mark_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.promise(13)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "a.rb"
+    path.write_text("one\n")
+    return path
+
+
+@pytest.fixture
+def settled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every file counts as old: its ctime cannot be set back."""
+    monkeypatch.setattr(file_digests, "_YOUNG_NS", -(10**12))
+
+
+def digest(known: FileDigests, path: Path) -> str:
+    return known.digest(str(path), mark_of(path.stat()))
+
+
+def state(known: FileDigests, *paths: Path) -> str:
+    return known.of_all([(path.name, str(path), path.stat()) for path in paths])
+
+
+def of(text: str) -> str:
+    return sha256(text.encode()).hexdigest()
+
+
+def reads(known: FileDigests, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The paths that are read from here on."""
+    found: list[str] = []
+    real = known._read
+    monkeypatch.setattr(known, "_read", lambda path: (found.append(path), real(path))[1])
+    return found
+
+
+@pytest.mark.usefixtures("settled")
+def test_a_file_that_does_not_change_is_read_once(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    known = FileDigests()
+    paths = reads(known, monkeypatch)
+    assert [digest(known, file) for _ in range(3)] == [of("one\n")] * 3
+    assert paths == [str(file)]
+
+
+def test_a_young_file_that_changes_within_one_tick_is_read_again(file: Path) -> None:
+    """Its size and all its times are those of the old content, as on a disk with coarse times."""
+    known, mark = FileDigests(), mark_of(file.stat())
+    assert known.digest(str(file), mark) == of("one\n")
+    file.write_text("two\n")
+    assert known.digest(str(file), mark) == of("two\n")
+    assert known.plain() == {}
+
+
+@pytest.mark.usefixtures("settled")
+def test_another_content_with_the_old_size_and_time_is_read(file: Path) -> None:
+    known, before = FileDigests(), file.stat()
+    assert digest(known, file) == of("one\n")
+    file.write_text("two\n")
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert (file.stat().st_size, file.stat().st_mtime_ns) == (before.st_size, before.st_mtime_ns)
+    assert digest(known, file) == of("two\n")
+
+
+@pytest.mark.usefixtures("settled")
+def test_a_file_that_changes_while_it_is_read_is_not_remembered(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    known, real = FileDigests(), file_digests.file_digest
+
+    def slow(*given: object) -> object:
+        found = real(*given)  # type: ignore[arg-type]
+        with file.open("a") as opened:
+            opened.write("more\n")
+        return found
+
+    monkeypatch.setattr(file_digests, "file_digest", slow)
+    digest(known, file)
+    assert known.plain() == {}
+
+
+@pytest.mark.usefixtures("settled")
+def test_what_was_kept_is_used_by_the_next_process_and_damaged_data_is_not(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = FileDigests()
+    digest(known, file)
+    assert known.news
+    for data, times in ((known.plain(), 0), ({str(file): ["x"]}, 1), ([], 1), (None, 1)):
+        later = FileDigests.of(data)
+        paths = reads(later, monkeypatch)
+        assert digest(later, file) == of("one\n")
+        assert len(paths) == times
+
+
+@pytest.mark.parametrize("young", [True, False])
+def test_the_digest_of_all_files_depends_on_names_and_contents_only(
+    file: Path, young: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not young:
+        monkeypatch.setattr(file_digests, "_YOUNG_NS", -(10**12))
+    other = file.with_name("b.rb")
+    other.write_text("b\n")
+    known = FileDigests()
+    first = state(known, file, other)
+    assert state(known, other, file) == state(known, file, other) == first
+    os.utime(file, ns=(1, 1))
+    assert state(known, file, other) == first
+    file.write_text("two\n")
+    assert state(known, file, other) != first
+    file.write_text("one\n")
+    assert state(known, file, other) == state(FileDigests(), file, other) == first
+    assert state(known, file) != first
+    other.rename(file.with_name("c.rb"))
+    assert state(known, file, file.with_name("c.rb")) != first
+
+
+def test_all_files_are_read_again_while_one_of_them_is_young(file: Path) -> None:
+    known, about = FileDigests(), file.stat()
+    before = known.of_all([("a", str(file), about)])
+    file.write_text("two\n")
+    assert known.of_all([("a", str(file), about)]) != before
+
+
+def test_a_link_is_followed_only_if_that_is_wanted(file: Path) -> None:
+    link = file.with_name("link.rb")
+    link.symlink_to(file)
+    assert digest(FileDigests(), link) == of("one\n")
+    with pytest.raises(OSError, match="link"):
+        digest(FileDigests(follow=False), link)
