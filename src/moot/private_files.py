@@ -17,6 +17,7 @@ from moot.core.text import shell_word
 
 _ALWAYS = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
 _LARGEST = 64 << 20
+_PART = 1 << 16
 EXHAUSTED = (errno.EMFILE, errno.ENFILE)
 _TOO_MANY = "too_many_open_files"
 _NEEDED = 8  # descriptors: SQLite opens up to three at a time for a file
@@ -173,12 +174,18 @@ def read_private(path: str, limit: int = _LARGEST) -> bytes:
     try:
         if os.fstat(file).st_size > limit:
             raise unsafe(path, f"it is larger than {limit} bytes")
-        parts = []
-        while part := os.read(file, 1 << 20):
-            parts.append(part)
-        return b"".join(parts)
+        return read_all(file)
     finally:
         os.close(file)
+
+
+def read_all(file: int, limit: int = _LARGEST) -> bytes:
+    """The rest of an open file, up to `limit` bytes. In parts: room for all that it might have costs more than it."""
+    parts = []
+    while limit > 0 and (part := os.read(file, min(limit, _PART))):
+        parts.append(part)
+        limit -= len(part)
+    return b"".join(parts)
 
 
 def write_private(path: str, content: bytes, *, sync: bool = False) -> None:

@@ -36,6 +36,16 @@ def test_the_difference_of_two_objects_leads_from_one_to_the_other(one, other):
     assert flat_json.difference(after, found).pointers == ()
 
 
+POINTERS = st.lists(st.sampled_from(["a", "b", "ab", "*"]), min_size=1, max_size=3).map(
+    lambda names: "/" + "/".join(names)
+)
+
+
+@given(st.lists(POINTERS, max_size=4), POINTERS)
+def test_a_leaf_is_covered_by_many_patterns_if_one_of_them_covers_it(patterns, at):
+    assert flat_json.covering(patterns)(at) is any(flat_json.covers(one, at) for one in patterns)
+
+
 def test_items_of_a_keyed_list_are_found_by_their_keys():
     keys = {"/agents": "id", "/agents/*/tasks": "name"}
     content = {"agents": [{"id": "a/b", "tasks": [{"name": "x", "n": 1}]}, {"id": "c"}], "list": [1, 2]}

@@ -143,6 +143,17 @@ def covers(pattern: str, at: str) -> bool:
     return _fits(pattern, "/".join(at.split("/")[: pattern.count("/") + 1]))
 
 
+def covering(patterns: Iterable[str]) -> Callable[[str], bool]:
+    """A function that tells whether a leaf is at or below one of these patterns: `covers`, for many leaves."""
+    fixed, wild = list[str](), list[str]()
+    for one in patterns:
+        (wild if "*" in one else fixed).append(one)
+    exact, starts = frozenset(fixed), tuple(f"{one}/" for one in fixed)
+    if not wild:
+        return lambda at: at in exact or at.startswith(starts)
+    return lambda at: at in exact or at.startswith(starts) or any(covers(one, at) for one in wild)
+
+
 def _fits(pattern: str, at: str) -> bool:
     names, found = pattern.split("/"), at.split("/")
     return len(names) == len(found) and all(name in ("*", here) for name, here in zip(names, found, strict=True))

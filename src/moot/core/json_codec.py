@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 dumps: Callable[[Any], str]  # refuses NaN and infinities (ValueError) and other types (TypeError)
 dumps_ascii: Callable[[Any], str]  # the same in ASCII, for lone surrogates
+dumps_sorted: Callable[[Any], str]  # the same with sorted keys, for digests
 spread: Callable[[Any, str], str]  # the same with this text between the items, and `: ` after a key
 loads: Callable[[str], Any]
 
@@ -24,6 +25,7 @@ except ImportError:
 
     dumps = JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
     dumps_ascii = JSONEncoder(allow_nan=False, separators=(",", ":")).encode
+    dumps_sorted = JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), sort_keys=True).encode
     loads = JSONDecoder().decode
 
     def spread(value: Any, between: str) -> str:
@@ -49,9 +51,9 @@ else:
     def _foreign(value: object) -> object:
         raise TypeError(f"{type(value).__name__} cannot be written as JSON")
 
-    def _writer(quoted: Callable[[str], str]) -> Callable[[Any], str]:
+    def _writer(quoted: Callable[[str], str], *, ordered: bool = False) -> Callable[[Any], str]:
         # Without a check for cycles: a value that contains itself raises RecursionError.
-        encode = make_encoder(None, _foreign, quoted, None, ":", ",", False, False, False)
+        encode = make_encoder(None, _foreign, quoted, None, ":", ",", ordered, False, False)
 
         def write(value: Any) -> str:
             return "".join(encode(value, 0)) if not isinstance(value, str) else quoted(value)
@@ -59,6 +61,7 @@ else:
         return write
 
     dumps, dumps_ascii = _writer(encode_basestring), _writer(encode_basestring_ascii)
+    dumps_sorted = _writer(encode_basestring, ordered=True)
 
     def spread(value: Any, between: str) -> str:
         encode = make_encoder(None, _foreign, encode_basestring, None, ": ", between, False, False, False)

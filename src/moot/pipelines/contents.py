@@ -14,7 +14,7 @@ from stat import S_IMODE, S_ISLNK, S_ISREG
 
 from moot.core.record import Record
 from moot.pipelines.contract import StageError
-from moot.private_files import is_still, locked
+from moot.private_files import is_still, locked, read_all
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 LARGEST = 64 << 20  # bytes of one file
 MOST = 10_000  # files of one role
-_PART = 1 << 16  # bytes to read at once
 _SUFFIX, _TOKEN = ".moot", 12  # the end of the names of files that are being written, and the letters before it
 _REGULAR = "Put a regular file of this repository in its place, then run the command again."
 _NEW = 10.0  # seconds; a writer that lives has locked its file long before
@@ -127,11 +126,7 @@ def _read(place: str, path: str) -> tuple[bytes, int] | None:
             raise StageError(f"{path} is not a regular file", suggestion=_REGULAR)
         if about.st_size > LARGEST:
             raise StageError(f"{path} is larger than {LARGEST >> 20} MiB")
-        parts, left = [], LARGEST
-        while left and (part := os.read(file, min(left, _PART))):
-            parts.append(part)
-            left -= len(part)
-        return b"".join(parts), about.st_mtime_ns
+        return read_all(file, LARGEST), about.st_mtime_ns
     finally:
         os.close(file)
 
@@ -255,4 +250,4 @@ def roles(paths: Mapping[str, Sequence[str]], contents: Mapping[str, bytes]) -> 
 
 def is_of(path: str, of: Sequence[str]) -> bool:
     """Whether a path is one of these, or in a folder that is."""
-    return any(path == one or (one.endswith("/") and path.startswith(one)) for one in of)
+    return path in of or path.startswith(tuple(one for one in of if one.endswith("/")))

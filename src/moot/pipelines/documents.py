@@ -113,7 +113,10 @@ def _nested(pointer: str, value: Any) -> dict[str, Any]:
 
 def seen(stage: Stage, leaves: Mapping[str, Any]) -> dict[str, Any]:
     """The leaves that a stage gets: the parts that it sees, or everything."""
-    return {at: value for at, value in leaves.items() if not stage.sees or is_below(at, stage.sees)}
+    if not stage.sees:
+        return dict(leaves)
+    sees = flat_json.covering(stage.sees)
+    return {at: value for at, value in leaves.items() if sees(at)}
 
 
 def inputs(pack: Pack, stage: Stage, leaves: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -126,17 +129,19 @@ def inputs(pack: Pack, stage: Stage, leaves: Mapping[str, Any]) -> dict[str, dic
     foreign = [pointer for one in later for pointer in one.owns]
     foreign += [pointer for one in pack.stages for pointer in marks(one)]
     foreign += (*pack.pipeline.shared, *pack.pipeline.incidental) if pack.pipeline is not None else ()
+    is_foreign = flat_json.covering(foreign)
     found: dict[str, dict[str, Any]] = {pointer: {} for pointer in stage.sees}
     for at, value in seen(stage, leaves).items():
-        if not is_below(at, foreign):
-            group = next((one for one in stage.sees if is_below(at, (one,))), "/" + at.split("/")[1])
+        if not is_foreign(at):
+            group = next((one for one in stage.sees if flat_json.covers(one, at)), "/" + at.split("/")[1])
             found.setdefault(group, {})[at] = value
     return found
 
 
 def below(leaves: Mapping[str, Any], pointer: str) -> dict[str, Any]:
     """The leaves at and below a pointer."""
-    return {at: value for at, value in leaves.items() if is_below(at, (pointer,))}
+    inside = flat_json.covering((pointer,))
+    return {at: value for at, value in leaves.items() if inside(at)}
 
 
 def is_below(at: str, pointers: Sequence[str]) -> bool:
@@ -214,7 +219,7 @@ def commands(
     found: list[OpenDocument | ChangeDocument] = []
     for change in changes:
         values = change.values.items()
-        kept = not any(is_below(at, change.removed) for at in leaves)
+        kept = not change.removed or not any(map(flat_json.covering(change.removed), leaves))
         if kept and all(at in leaves and flat_json.same(leaves[at], value) for at, value in values):
             continue
         after = keys.changed(leaves, change.values, change.removed)

@@ -98,6 +98,7 @@ class Preparation:
         self.env = dict(call.env)  # as it was when the run began
         self._consent: Consent | None = None
         self._adds = type(pipeline).also is not Pipeline.also  # whether its code adds to the tables of step keys
+        self._made: tuple[TargetState | None, dict[str, StageInput]] = None, {}  # inputs of stages, for one state
         self.paths = tuple(dict.fromkeys(path for paths in target.paths.values() for path in paths))
 
     def look(self) -> TargetState:
@@ -136,7 +137,7 @@ class Preparation:
 
     def _also(self, stage: Stage, now: TargetState) -> Mapping[str, str]:
         """What the pack adds to the table."""
-        return self.pack_code("also", lambda: self.pipeline.also(self.given(stage, now, now.contents.files, None)))
+        return self.pack_code("also", lambda: self.pipeline.also(self.seen(stage, now)))
 
     def command(self, stage: Stage) -> Handler | None:
         """The command in moot.toml for a stage; None if there is none, or its code does the work."""
@@ -328,6 +329,15 @@ class Preparation:
         raise failed
 
     # --- what a stage gets --------------------------------------------------------------------------------------------
+
+    def seen(self, stage: Stage, now: TargetState) -> StageInput:
+        """The input of a stage without an answer, made once for a state: whether it is reused is asked in two ways."""
+        if self._made[0] is not now:
+            self._made = now, {}
+        known = self._made[1]
+        if stage.name not in known:
+            known[stage.name] = self.given(stage, now, now.contents.files, None)
+        return known[stage.name]
 
     def given(self, stage: Stage, now: TargetState, files: Mapping[str, bytes], answer: str | None) -> StageInput:
         """The input of a stage: what it reads, and the files that it may write."""

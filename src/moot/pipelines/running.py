@@ -244,7 +244,7 @@ class TargetRun:
         preparation = self._preparation
 
         def stale(stage: Stage, earlier: Earlier) -> str:
-            given = preparation.given(stage, now, now.contents.files, None)
+            given = preparation.seen(stage, now)
             found = EarlierResult(earlier.attempt.inputs, lambda: preparation.answer(earlier.attempt.answer))
             return preparation.pack_code("stale", lambda: self.pipeline.stale(given, found))
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 from hashlib import sha256  # noqa: TID253 (this module itself is loaded on demand)
 
 from moot.api.protocol.stage import ANSWER, DOCUMENT, EVERY
-from moot.core.json_codec import dumps
+from moot.core.json_codec import dumps_sorted
 from moot.pipelines import documents
 from moot.pipelines.contents import NONE, is_of
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 FILE = "file:"
 _PRESENTATION = ("title", "timeout", "after")  # do not change a result
+_declared: dict[tuple[str, str, str, str], tuple[Stage, str]] = {}  # the digests of declarations, in this process
 
 
 def inputs_of(
@@ -48,8 +49,7 @@ def inputs_of(
 
     `files`: digests by path. `answer`: the blob with the answer of the stage before. `more`: what the pack adds.
     """
-    declared = {name: value for name, value in stage.plain().items() if name not in _PRESENTATION}
-    found = {"declaration": _digest([pack.version, version, declared])}
+    found = {"declaration": _declaration(pack, version, stage)}
     if command:
         found["command"] = _digest(list(command))
     for role in stage.reads:
@@ -64,6 +64,16 @@ def inputs_of(
     if ANSWER in stage.reads:
         found["answer"] = answer or NONE
     return {**found, **{f"also:{name}": _digest(value) for name, value in (more or {}).items()}}
+
+
+def _declaration(pack: Pack, version: str, stage: Stage) -> str:
+    known = _declared.get((pack.name, pack.version, version, stage.name))
+    if known is not None and known[0] is stage:
+        return known[1]
+    declared = {name: value for name, value in stage.plain().items() if name not in _PRESENTATION}
+    found = _digest([pack.version, version, declared])
+    _declared[pack.name, pack.version, version, stage.name] = stage, found
+    return found
 
 
 def outputs_of(stage: Stage, target: Target, files: Mapping[str, str], leaves: Mapping[str, Any]) -> dict[str, str]:
@@ -119,18 +129,8 @@ def word(name: str) -> str:
 
 
 def _digest(value: Any) -> str:
-    return sha256(_canonical(value).encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _canonical(value: Any) -> str:
-    """JSON with sorted keys, so that order in a document does not matter."""
-    return dumps(_sorted(value))
-
-
-def _sorted(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _sorted(value[name]) for name in sorted(value)}
-    return [_sorted(one) for one in value] if isinstance(value, (list, tuple)) else value
+    """Of a JSON value. The order of keys in a document does not matter."""
+    return sha256(dumps_sorted(value).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 EMPTY = _digest({})  # of a part of the document that is not there

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from stat import S_ISREG
 
+from moot.private_files import read_all
+
 
 class NotRegular(OSError):
     """It is a directory, a pipe, a socket or a device."""
@@ -17,7 +19,6 @@ def read_regular(path: str, largest: int) -> tuple[bytes, int]:
         found = os.fstat(file)
         if not S_ISREG(found.st_mode):
             raise NotRegular(f"{path} is not a regular file")
-        with open(file, "rb", closefd=False) as reader:
-            return reader.read(largest), found.st_mtime_ns
+        return read_all(file, largest), found.st_mtime_ns
     finally:
         os.close(file)
