@@ -17,7 +17,6 @@ from moot.core.errors import Unavailable
 from moot.location import user_state
 from moot.logs.sqlite.file import NAME
 from moot.private_files import make_folder, write_private
-from moot.wiring.admin import Admin, settings_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,6 +49,8 @@ def workspace_directory(
             raise
         return private_workspace(env, pack, caller, via)
     if not os.path.lexists(os.path.join(place.state, NAME)):
+        from moot.wiring.admin import Admin
+
         Admin(place.root, env, caller, via, named=True).create((pack,))
     return place.root
 
@@ -57,6 +58,8 @@ def workspace_directory(
 def private_workspace(env: Mapping[str, str], pack: str, caller: Caller | None = None, via: str = "python") -> str:
     """The directory of the private workspace. Creates it, and activates the pack in it."""
     directory = os.path.join(user_state.home(env), user_state.PRIVATE)
+    from moot.wiring.admin import Admin
+
     make_folder(directory)
     user_state.check_way(directory)
     admin = Admin(directory, env, caller, via, named=True)
@@ -81,6 +84,8 @@ def _add_to_own_settings(directory: str, env: Mapping[str, str], pack: str) -> N
             text = file.read()
     except (OSError, UnicodeDecodeError, Unavailable):
         return  # there is nothing yet, or nothing that moot wrote
+    from moot.wiring.admin import settings_text
+
     packs = setting.load(place).packs
     if packs and pack not in packs and text == settings_text(packs, place):
         write_private(os.path.join(directory, setting.FILE), settings_text((*packs, pack), place).encode())

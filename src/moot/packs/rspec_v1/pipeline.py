@@ -1,24 +1,15 @@
-"""The code of the pipeline: its built-in stages, prerequisites, criteria and prompts, by the names in `pack.toml`."""
+"""The code of the pipeline: its built-in stages, prerequisites, criteria and prompts, by the names in `pack.toml`.
+
+A stage's code is imported when it runs: a run that reuses everything needs none of it.
+"""
 
 from __future__ import annotations
 
 from moot.core.errors import Usage
 from moot.core.json_codec import dumps
 from moot.core.text import command_line
-from moot.packs.rspec_v1 import (
-    analysis,
-    analyzing,
-    built_in,
-    criteria,
-    factory_criteria,
-    implementer_criteria,
-    polisher,
-    polisher_criteria,
-    programs,
-    rest_criteria,
-)
+from moot.packs.rspec_v1 import analysis, programs
 from moot.packs.rspec_v1.project_state import project_state
-from moot.packs.rspec_v1.prompts import prompt_of
 from moot.packs.rspec_v1.validation import validate
 from moot.packs.ruby.loaded_files import LOADED
 from moot.pipelines.contract import Pipeline, Problem, StageError, StageOutput
@@ -31,11 +22,23 @@ if TYPE_CHECKING:
     from moot.api.call import Call
     from moot.api.protocol import Pack
     from moot.core.handler import Handler
+    from moot.packs.rspec_v1.analyzing import Cached
     from moot.pipelines.contract import Criterion, EarlierResult, StageInput, Target
 
 VERSION = "1"
 _REST = ("rest-is-kept", "rest-is-kept-but-factory-calls", "only-style-of-the-rest-changed")
 INVALID, AGAIN = "Invalid metadata format", "Re-run rspec-analyzer."
+
+
+def _late(module: str, name: str) -> Callable[..., Any]:
+    """A function of a module of this pack, which is imported when the function is called."""
+
+    def call(*given: Any) -> Any:
+        from importlib import import_module
+
+        return getattr(import_module(f"moot.packs.rspec_v1.{module}"), name)(*given)
+
+    return call
 
 
 class RspecV1Pipeline(Pipeline):
@@ -44,38 +47,38 @@ class RspecV1Pipeline(Pipeline):
     version = VERSION
     guards = LOADED
     criteria: ClassVar[Mapping[str, Criterion]] = {
-        "spec-has-one-block": criteria.spec_has_one_block,
-        "tree-matches-document": criteria.tree_matches_document,
-        "placeholders-in-place": criteria.placeholders_in_place,
-        "other-tests-are-kept": criteria.other_tests_are_kept,
-        "rest-is-kept": rest_criteria.rest_is_kept,
-        "rest-is-kept-but-factory-calls": rest_criteria.rest_is_kept_but_factory_calls,
-        "words-are-chosen": criteria.words_are_chosen,
-        "language-rules-hold": criteria.language_rules_hold,
-        "positive-contexts-first": criteria.positive_contexts_first,
-        "tree-is-kept": criteria.tree_is_kept,
-        "descriptions-are-kept": criteria.descriptions_are_kept,
-        "examples-are-kept": criteria.examples_are_kept,
-        "examples-expect": implementer_criteria.examples_expect,
-        "contexts-have-setup": implementer_criteria.contexts_have_setup,
-        "subject-calls-method": implementer_criteria.subject_calls_method,
-        "behaviour-is-tested": implementer_criteria.behaviour_is_tested,
-        "nothing-is-replaced": implementer_criteria.nothing_is_replaced,
-        "tests-still-expect": polisher_criteria.tests_stay,
-        "texts-still-stand": polisher_criteria.texts_stay,
-        "methods-still-stand": polisher_criteria.methods_stay,
-        "only-style-of-the-rest-changed": polisher_criteria.rest_stays,
-        "only-factory-calls-changed": factory_criteria.only_factory_calls_changed,
-        "unit-tests-build": factory_criteria.unit_tests_build,
-        "traits-are-used": factory_criteria.traits_are_used,
-        "report-has-every-rule": built_in.report_has_every_rule,
+        "spec-has-one-block": _late("criteria", "spec_has_one_block"),
+        "tree-matches-document": _late("criteria", "tree_matches_document"),
+        "placeholders-in-place": _late("criteria", "placeholders_in_place"),
+        "other-tests-are-kept": _late("criteria", "other_tests_are_kept"),
+        "rest-is-kept": _late("rest_criteria", "rest_is_kept"),
+        "rest-is-kept-but-factory-calls": _late("rest_criteria", "rest_is_kept_but_factory_calls"),
+        "words-are-chosen": _late("criteria", "words_are_chosen"),
+        "language-rules-hold": _late("criteria", "language_rules_hold"),
+        "positive-contexts-first": _late("criteria", "positive_contexts_first"),
+        "tree-is-kept": _late("criteria", "tree_is_kept"),
+        "descriptions-are-kept": _late("criteria", "descriptions_are_kept"),
+        "examples-are-kept": _late("criteria", "examples_are_kept"),
+        "examples-expect": _late("implementer_criteria", "examples_expect"),
+        "contexts-have-setup": _late("implementer_criteria", "contexts_have_setup"),
+        "subject-calls-method": _late("implementer_criteria", "subject_calls_method"),
+        "behaviour-is-tested": _late("implementer_criteria", "behaviour_is_tested"),
+        "nothing-is-replaced": _late("implementer_criteria", "nothing_is_replaced"),
+        "tests-still-expect": _late("polisher_criteria", "tests_stay"),
+        "texts-still-stand": _late("polisher_criteria", "texts_stay"),
+        "methods-still-stand": _late("polisher_criteria", "methods_stay"),
+        "only-style-of-the-rest-changed": _late("polisher_criteria", "rest_stays"),
+        "only-factory-calls-changed": _late("factory_criteria", "only_factory_calls_changed"),
+        "unit-tests-build": _late("factory_criteria", "unit_tests_build"),
+        "traits-are-used": _late("factory_criteria", "traits_are_used"),
+        "report-has-every-rule": _late("built_in", "report_has_every_rule"),
     }
 
     def __init__(self, pack: Pack) -> None:
         super().__init__(pack)
         self.state = ""  # the state directory of the workspace
         self.existing = ""  # what to do with a block that is there already
-        self.cached: analyzing.Cached | None = None  # an earlier analysis of the target
+        self.cached: Cached | None = None  # an earlier analysis of the target
         self.fault = ""  # why the cached document cannot be used
         self.analysed = False  # whether the analyzer has run for this request
         self.document: Callable[[], Mapping[str, Any] | None] = lambda: None  # all of it, as the log has it now
@@ -85,16 +88,16 @@ class RspecV1Pipeline(Pipeline):
         self.__dict__["criteria"] = {
             **type(self).criteria,
             "document-is-valid": self._draft_is_valid,
-            "polish-holds": polisher_criteria.by_command(self._polish_holds),
+            "polish-holds": lambda *given: _late("polisher_criteria", "by_command")(self._polish_holds)(*given),
             **{name: self._keepable(type(self).criteria[name]) for name in _REST},
         }
         self.__dict__["stages"] = {
             "analyzer": self._analyze,
-            "validation": built_in.validate_document,
-            "skeleton": lambda given: built_in.generate_skeleton(given, self.existing),
+            "validation": _late("built_in", "validate_document"),
+            "skeleton": lambda given: _late("built_in", "generate_skeleton")(given, self.existing),
             "factory_optimizer": _optimized_already,
             "polisher": self._polish,
-            "reviewer": built_in.write_review,
+            "reviewer": _late("built_in", "write_review"),
         }
 
     @property
@@ -109,6 +112,8 @@ class RspecV1Pipeline(Pipeline):
         )
 
     def prompt(self, given: StageInput) -> str:
+        from moot.packs.rspec_v1.prompts import prompt_of
+
         return prompt_of(given)
 
     def also(self, given: StageInput) -> Mapping[str, str]:
@@ -147,6 +152,8 @@ class RspecV1Pipeline(Pipeline):
 
     def kept(self, given: StageInput, before: Mapping[str, bytes | None]) -> Mapping[str, bytes | None]:
         """A stage works on the method's block; what is around it in the spec file is the person's."""
+        from moot.packs.rspec_v1 import criteria, rest_criteria
+
         path, now = given.path(criteria.SPEC), given.file(criteria.SPEC)
         old = before.get(path)
         if old is None or now is None:
@@ -178,10 +185,14 @@ class RspecV1Pipeline(Pipeline):
         yield from (Problem(one) for one in validate(document).errors)
 
     def _analyze(self, given: StageInput) -> StageOutput:
+        from moot.packs.rspec_v1 import analyzing
+
         self.analysed = True
         return analyzing.run_analysis(given, self.cached, self.settings["progressions"])
 
     def _polish(self, given: StageInput) -> StageOutput:
+        from moot.packs.rspec_v1 import polisher
+
         self._check_allowed(given)
         return polisher.polish(given, self.settings)
 
@@ -191,7 +202,7 @@ class RspecV1Pipeline(Pipeline):
         except StageError as error:
             yield Problem(f"{error.text}. {error.suggestion}")
             return
-        yield from polisher_criteria.polish_holds(after, self.settings)
+        yield from _late("polisher_criteria", "polish_holds")(after, self.settings)
 
     def _check_allowed(self, given: StageInput) -> None:
         """Raise if a program comes with the repository, and nobody has allowed it."""
@@ -205,5 +216,7 @@ class RspecV1Pipeline(Pipeline):
 
 def _optimized_already(given: StageInput) -> StageOutput:
     """Without a factory call there is nothing to optimize, and no agent is started."""
+    from moot.packs.rspec_v1 import factory_criteria
+
     skip = "" if factory_criteria.has_factory_calls(given) else "the spec has no factory calls"
     return StageOutput(skip=skip)

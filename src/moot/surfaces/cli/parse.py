@@ -108,13 +108,14 @@ def _verb(words: list[str]) -> tuple[str | None, int]:
     if words[0] in (*OWN, *names) or (begins and len(words) == 1):
         return words[0], 1
     from moot.surfaces.cli import pack_verbs
-    from moot.surfaces.cli.suggestions import unknown_verb
 
     found = pack_verbs.names(words[0])
     if two in found and len(words) > 1:
         return two, 2
     if found and len(words) == 1:
         return words[0], 1
+    from moot.surfaces.cli.suggestions import unknown_verb
+
     raise unknown_verb(words)
 
 
