@@ -32,6 +32,7 @@ from moot.packs.rspec.found_documents import check_found
 from moot.packs.rspec.own_blocks import kept, written
 from moot.packs.rspec.pipeline import RspecPipeline, Surroundings
 from moot.packs.rspec.programs import check_allowed
+from moot.packs.rspec.project_classes import classes_for, ruby_files
 from moot.packs.rspec.rspec_runs import RspecCommand
 from moot.packs.rspec.wave_gate import EarlierChoice, WaveGate, withdraw_all, withdraw_settled
 from moot.views import queries, states
@@ -133,7 +134,8 @@ class Cover:
         self.project: RspecProject = project_of(call, self.settings)
         self.parts = parts_of(parameters)
         self._has_analyzer = any(one.pack == PACK and one.stage == ANALYZER for one in commands_of(call))
-        self.targets = [self.target(part, wave) for part in self.parts.values() for wave in part.waves]
+        files = ruby_files(self.project.root)
+        self.targets = [self.target(part, wave, files) for part in self.parts.values() for wave in part.waves]
         self.targets.sort(key=lambda target: target.wave)
         self.steps: list[PipelineStep] = []
         self._halt: Halt | None = None  # what the gate says, if the run does not go on
@@ -190,16 +192,15 @@ class Cover:
 
     # --- what goes in -------------------------------------------------------------------------------------------------
 
-    def target(self, part: CoverPart, wave: int) -> Target:
-        from moot.packs.rspec.project_classes import classes_for
-
+    def target(self, part: CoverPart, wave: int, files: Mapping[str, Sequence[str]]) -> Target:
+        """What goes through the stages for one class in one wave. `files`: the Ruby files of the project, by name."""
         source, data = os.path.join(self.project.root, part.values["source_file"]), b""
         try:
             with open(source, "rb") as file:
                 data = file.read(_LARGEST)
         except FileNotFoundError:
             pass
-        classes, more = classes_for(self.project.root, data), {"base": self.parameters["base"]}
+        classes, more = classes_for(self.project.root, data, files), {"base": self.parameters["base"]}
         read = None if self._has_analyzer else data
         known = methods_in(self.call, self.project.document(part.slug))
         return target_of(self.project, part.slug, part.values, part.waves, wave, classes, more, read, known)

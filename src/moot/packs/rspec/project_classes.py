@@ -13,6 +13,10 @@ from moot.core.errors import MootError
 from moot.packs.rspec.analysis_words import class_of, words_of
 from moot.packs.rspec.sources import read_source
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
 MODEL, OBJECT = "model", "object"
 _FOLDERS = ("app", "lib")
 _MODELS = "app/models/"
@@ -21,13 +25,15 @@ _RECORD_BASES = rb"<\s*(?:::)?(?:ApplicationRecord|ActiveRecord::Base|Sequel::Mo
 _RECORD_MODULES = rb"^\s*include\s+(?:::)?(?:Mongoid::Document|MongoMapper::Document|Hanami::Entity)\b"
 
 
-def classes_for(root: str, source: bytes) -> dict[str, str]:
-    """The kinds of the classes that a source may mean, by name: those that it names, and those of its variables."""
+def classes_for(root: str, source: bytes, files: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """The kinds of the classes that a source may mean, by name: those that it names, and those of its variables.
+
+    `files`: the `ruby_files` of the project.
+    """
     import re
 
     words = {word.decode("ascii") for word in re.findall(rb"[@$]*[A-Za-z_][A-Za-z0-9_]*", source)}
     wanted = {word if word[:1].isupper() else class_of(word) for word in words}
-    files = _files(root)
     found = {}
     for name in sorted(wanted):
         paths = files.get(f"{words_of(name).replace(' ', '_').lower()}.rb", ())
@@ -37,16 +43,16 @@ def classes_for(root: str, source: bytes) -> dict[str, str]:
     return found
 
 
-def _files(root: str) -> dict[str, list[str]]:
+def ruby_files(root: str) -> dict[str, list[str]]:
     """The Ruby files of the project by their name. Links are not followed."""
     found: dict[str, list[str]] = {}
-    count = 0
+    count, start = 0, len(os.path.join(root, ""))
     for folder in _FOLDERS:
         for place, folders, names in os.walk(os.path.join(root, folder)):
             folders.sort()
             for name in sorted(names):
                 if name.endswith(".rb") and count < _MOST_FILES:
-                    found.setdefault(name, []).append(os.path.relpath(os.path.join(place, name), root))
+                    found.setdefault(name, []).append(os.path.join(place, name)[start:])
                     count += 1
     return found
 
