@@ -88,7 +88,7 @@ class RspecV1Pipeline(Pipeline):
         self.__dict__["criteria"] = {
             **type(self).criteria,
             "document-is-valid": self._draft_is_valid,
-            "polish-holds": lambda *given: _late("polisher_criteria", "by_command")(self._polish_holds)(*given),
+            "polish-holds": self._polish_holds,
             **{name: self._keepable(type(self).criteria[name]) for name in _REST},
         }
         self.__dict__["stages"] = {
@@ -196,7 +196,10 @@ class RspecV1Pipeline(Pipeline):
         self._check_allowed(given)
         return polisher.polish(given, self.settings)
 
-    def _polish_holds(self, _before: StageInput, after: StageInput) -> Iterator[Problem]:
+    def _polish_holds(self, before: StageInput, after: StageInput) -> Iterator[Problem]:
+        yield from _late("polisher_criteria", "by_command")(self._polish_of_command_holds)(before, after)
+
+    def _polish_of_command_holds(self, _before: StageInput, after: StageInput) -> Iterator[Problem]:
         try:
             self._check_allowed(after)
         except StageError as error:
