@@ -28,7 +28,7 @@ class Watch:
         elif event == "open" and isinstance(given[0], str) and os.path.isabs(given[0]):
             path = os.path.realpath(given[0])
             inside = path.startswith(f"{self._folder}/") and not path.startswith(f"{self._folder}/.git/")
-            if inside and not os.path.isdir(path):
+            if inside and os.path.isfile(path):
                 self.files[path.removeprefix(f"{self._folder}/")] += 1
 
 
