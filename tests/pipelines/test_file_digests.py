@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from hashlib import sha256
 from typing import TYPE_CHECKING
@@ -79,7 +80,7 @@ def test_another_content_with_the_old_size_and_time_is_read(file: Path) -> None:
 
 @pytest.mark.usefixtures("settled")
 def test_a_file_that_changes_while_it_is_read_is_not_remembered(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    known, real = FileDigests(), file_digests.file_digest
+    known, real = FileDigests(), hashlib.file_digest
 
     def slow(*given: object) -> object:
         found = real(*given)  # type: ignore[arg-type]

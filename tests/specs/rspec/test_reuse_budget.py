@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from moot.packs.rspec import cover_run
+from moot.packs.rspec.project_classes import ruby_files
 from tests.specs.rspec.test_waves_of_a_class import TILL
 from tests.watch import watching
 
@@ -25,8 +25,8 @@ def test_covering_again_starts_only_git_and_lists_the_project_once_for_all_class
     assert len(shop.cover().files) == len(names)
     agents = shop.asked()
     listed = list[str]()
-    real = cover_run.ruby_files
-    monkeypatch.setattr(cover_run, "ruby_files", lambda root: (listed.append(root), real(root))[1])
+    counting = lambda root: (listed.append(root), ruby_files(root))[1]  # noqa: E731
+    monkeypatch.setattr("moot.packs.rspec.cover_run.ruby_files", counting)
     counts = list[int]()
     for _ in range(2):
         listed.clear()
