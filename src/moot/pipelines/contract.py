@@ -310,6 +310,16 @@ class Pipeline:
         """
         return before
 
+    def repaired(
+        self, _given: StageInput, _before: Mapping[str, bytes], _left: Mapping[str, bytes]
+    ) -> Mapping[str, bytes]:
+        """What files were before a command, if a person edited them after an attempt that failed.
+
+        `given`: the files as they are now. `before`, `left`: as they were before that attempt and after it, by path. By
+        default, everything that is there now is taken for the person's.
+        """
+        return {}
+
     def stale(self, _given: StageInput, _earlier: EarlierResult) -> str:
         """Why an earlier result must not be used although its step key is the same; empty if it may."""
         return ""

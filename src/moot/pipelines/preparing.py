@@ -159,6 +159,7 @@ class Preparation:
         attempt: int = 1,
         at: str = "",
         leftover: Mapping[str, bytes | None] | None = None,
+        edited: Mapping[str, tuple[bytes, bytes]] | None = None,
         keep: bool = False,
         earlier: Mapping[str, str] | None = None,
         programs: ProgramRunner | None = None,
@@ -166,8 +167,8 @@ class Preparation:
         """Check the prerequisites. Raises `Unmet`.
 
         `leftover`: files with unfinished work of an attempt that did not pass, as they were before it; None: there
-        was no such file. `keep`: a person keeps what is theirs in these files. `earlier`: the inputs of the newest
-        attempt that passed.
+        was no such file. `edited`: files that changed after such an attempt, as they were before it and after it.
+        `keep`: a person keeps what is theirs in all of them. `earlier`: the inputs of the newest attempt that passed.
         """
         unfinished = leftover or {}
         if keep and unfinished:
@@ -190,6 +191,7 @@ class Preparation:
             checks.append(COMMAND)
             if stage.agent != "refines":  # a command goes on with what is there
                 given = given.replace(files=self._roles(stage, now.contents.files))
+                old |= self._repaired(given, edited) if edited and not keep else {}
         writes = [path for role in stage.writes for path in self.target.paths.get(role, ())]
         return Prepared(
             stage=stage,
@@ -204,6 +206,10 @@ class Preparation:
             early=early,
             note=KEPT if unfinished != (leftover or {}) else "",
         )
+
+    def _repaired(self, given: StageInput, edited: Mapping[str, tuple[bytes, bytes]]) -> Mapping[str, bytes]:
+        before, left = ({path: both[at] for path, both in edited.items()} for at in (0, 1))
+        return self.pack_code("repaired", lambda: self.pipeline.repaired(given, before, left))
 
     def check_begun(self, now: TargetState) -> None:
         """Raise `TooEarly` if not even the first stage has completed."""

@@ -285,8 +285,8 @@ class RunRecord(DocumentRecord):
         return self._started(start, outcome) if start is not None else None
 
     def _left(self, prepared: Prepared, work: StageWork) -> dict[str, str]:
-        """Blobs with the files that a stage that passed has changed: every version can be shown later."""
-        if work.error is not None or work.after is None:
+        """Blobs with the files that changed while a stage ran: every version can be shown, and compared, later."""
+        if work.after is None:
             return {}
         writes = [path for role in prepared.stage.writes for path in self.target.paths.get(role, ())]
         files = {path: data for path, data in work.after.contents.files.items() if contents.is_of(path, writes)}

@@ -21,7 +21,7 @@ long as the earlier ones have not left something else since that attempt.
 from __future__ import annotations
 
 from moot.core.record import Record
-from moot.core.run import BEHIND, INTERRUPTED
+from moot.core.run import BEHIND, FAILED, INTERRUPTED
 from moot.pipelines import step_keys
 from moot.pipelines.contents import NONE, is_of
 
@@ -276,8 +276,24 @@ def before_leftover(
         found |= {path: last.snapshots[path] for path in plan.leftover if path in last.snapshots}
         if tried is not None:
             paths = _first_written(stages, stage, target, last, files)
+            paths += [path for path in last.left if path in last.snapshots and _is_as_left(path, last, files)]
             found |= {path: last.snapshots.get(path) for path in paths}
     return found
+
+
+def edited_since(last: StageTry | None, files: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+    """The files that somebody edited after an attempt that failed: blobs of what was there before it and after it."""
+    if last is None or last.status != FAILED:
+        return {}
+    return {
+        path: (last.snapshots[path], left)
+        for path, left in last.left.items()
+        if path in last.snapshots and not _is_as_left(path, last, files)
+    }
+
+
+def _is_as_left(path: str, last: StageTry, files: Mapping[str, str]) -> bool:
+    return last.outputs.get(step_keys.FILE + path) == files.get(path, NONE)
 
 
 def _first_written(

@@ -357,6 +357,7 @@ class TargetRun:
         earlier = self._history.earlier.get(stage.name)
         tried, last = self._history.tried if self.command(stage) else None, self._history.last
         leftover = reuse.before_leftover(plan, self.pack.stages, stage, self.target, tried, last, now.digests)
+        edited = reuse.edited_since(last, now.digests) if tried is not None else {}
         return self._preparation.prepare(
             stage,
             now,
@@ -364,6 +365,7 @@ class TargetRun:
             attempt=self._record.attempts(stage) + 1,
             at=self.call.clock.wall(),
             leftover={path: self.call.blob(blob) if blob else None for path, blob in leftover.items()},
+            edited={path: (self.call.blob(one), self.call.blob(two)) for path, (one, two) in edited.items()},
             keep=self.options.keep,
             earlier=earlier.attempt.inputs if earlier is not None else {},
             programs=Programs(self.call, self.target.root, self._locked(), self._cancel),

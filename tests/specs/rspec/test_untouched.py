@@ -203,3 +203,24 @@ def test_the_kept_file_has_the_blocks_of_before_and_the_rest_of_now() -> None:
     assert [*changed_outside(planned(), kept.encode(), filled.encode(), PATH)] == []
     gone = SPEC.replace('describe "#order"', 'describe "#refund"')
     assert kept_outside(planned(), SPEC.encode(), gone.encode()) == SPEC.encode()
+
+
+@pytest.mark.proves("S2-HARD-15", "S2-REC-01")
+def test_an_edit_elsewhere_does_not_make_what_a_failed_attempt_took_away_a_persons_wish(shop: Shop) -> None:
+    shop.stock("models/book")
+    shop.write(PATH, f"{MINE}end\n")
+    shop.open("steals")
+    with pytest.raises(Refused):
+        shop.cover()
+    shop.behave("honest")
+    shop.write(PATH, shop.file(PATH) + "# a remark\n")
+    for _ in range(2):
+        with pytest.raises(Refused, match="the example 'has a title' \\(line 3\\) was changed") as failed:
+            shop.rspec("resume")
+        assert "remark" not in failed.value.message
+    shop.moot("run", "restore", failed.value.details["run"])
+    assert TITLE in shop.file(PATH), "the person gets it back"
+    assert shop.file(PATH).endswith("# a remark\n"), "and keeps what was edited since"
+    [report] = shop.rspec("resume").files
+    assert (report.outcome, report.tests_passed) == ("passed", True)
+    assert shop.file(PATH).startswith(MINE)

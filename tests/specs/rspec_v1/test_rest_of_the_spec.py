@@ -152,3 +152,19 @@ def test_what_a_person_wrote_while_a_stage_ran_is_kept_if_the_person_says_so(sho
     assert kept.code == 2, kept.err
     assert "it 'is mine' do" in shop.read(PAYMENT_SPEC)
     assert shop.document()["automation"]["polisher_completed"] is True
+
+
+@pytest.mark.proves("S1-IMPL-01", "S1-HARD-01")
+def test_an_edit_elsewhere_does_not_make_what_a_failed_attempt_changed_a_persons_wish(shop: Shop) -> None:
+    mine = "RSpec.describe Payment do\n  it 'refunds' do\n    expect(described_class.new.refund).to eq(1)\n  end\nend\n"
+    shop.write(PAYMENT_SPEC, f"require 'spec_helper'\n{mine}")
+    shop.agents(implementer="weaken")
+    assert shop.run().code == 1
+    shop.agents()
+    shop.write(PAYMENT_SPEC, shop.read(PAYMENT_SPEC) + "# a remark\n")
+    failed = shop.run()
+    assert failed.code == 1
+    assert "the example 'refunds' (line 3) was changed" in failed.err
+    shop.write(PAYMENT_SPEC, shop.read(PAYMENT_SPEC).replace("be_truthy", "eq(1)"))
+    assert shop.run().code == 2
+    assert shop.read(PAYMENT_SPEC).endswith("# a remark\n")

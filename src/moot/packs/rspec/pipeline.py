@@ -24,7 +24,7 @@ from moot.packs.rspec.criteria import CHECKS, CRITERIA, review_holds, spec_is_im
 from moot.packs.rspec.loaded_files import LoadedFiles
 from moot.packs.rspec.rspec_runs import RspecCommand, run_rspec
 from moot.packs.rspec.stage_documents import document_of, structure_of
-from moot.packs.rspec.untouched import kept_outside
+from moot.packs.rspec.untouched import kept_outside, repaired_outside
 from moot.packs.ruby.loaded_files import LOADED
 from moot.pipelines.contents import digest
 from moot.pipelines.contract import Pipeline, Problem, StageError, StageOutput, StageWaits
@@ -223,6 +223,15 @@ class RspecPipeline(Pipeline):
         if given.stage.name != IMPLEMENTER or old is None or now is None:
             return before
         return {**before, path: kept_outside(structure_of(given), old, now)}
+
+    def repaired(
+        self, given: StageInput, before: Mapping[str, bytes], left: Mapping[str, bytes]
+    ) -> Mapping[str, bytes]:
+        """What a failed attempt changed outside its blocks is still not accepted because a person edited the file."""
+        path, now = given.path("spec"), given.file("spec")
+        if given.stage.name != IMPLEMENTER or path not in before or now is None:
+            return {}
+        return {path: repaired_outside(structure_of(given), before[path], left[path], now)}
 
     def label(self, stage: Stage) -> str:
         return stage.name.replace("-", "_")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from moot.packs.rspec.implementer import SpecProblem
 from moot.packs.rspec.spec_blocks import blocks_of, planned_blocks
 from moot.packs.rspec.spec_text import PLACEHOLDERS
-from moot.packs.ruby.outside_blocks import SpecWithBlocks, changes_outside, with_earlier_blocks
+from moot.packs.ruby.outside_blocks import SpecWithBlocks, changes_outside, with_earlier_blocks, with_later_edits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,6 +39,15 @@ def kept_outside(structure: Mapping[str, Any], before: bytes, now: bytes) -> byt
     own = _to_fill(old, structure)
     there = _at_their_places(old, own, new)
     made = with_earlier_blocks(SpecWithBlocks(new.spec, _groups(there)), SpecWithBlocks(old.spec, _groups(own)))
+    return before if made is None or new.spec.problems else made
+
+
+def repaired_outside(structure: Mapping[str, Any], before: bytes, left: bytes, now: bytes) -> bytes:
+    """The file as it was before, with what a person edited outside the blocks after a failed attempt left it so."""
+    old, failed, new = (blocks_of(data, structure["describe"]) for data in (before, left, now))
+    own = _to_fill(old, structure)
+    files = [SpecWithBlocks(one.spec, _groups(_at_their_places(old, own, one))) for one in (failed, new)]
+    made = with_later_edits(SpecWithBlocks(old.spec, _groups(own)), *files)
     return before if made is None or new.spec.problems else made
 
 

@@ -160,6 +160,15 @@ class RspecV1Pipeline(Pipeline):
             return before
         return {**before, path: rest_criteria.kept_rest(criteria.target_of(given), old, now)}
 
+    def repaired(
+        self, given: StageInput, before: Mapping[str, bytes], left: Mapping[str, bytes]
+    ) -> Mapping[str, bytes]:
+        """What a failed attempt changed around the block is still not accepted because a person edited the file."""
+        path, now = given.path(criteria.SPEC), given.file(criteria.SPEC)
+        if path not in before or now is None:
+            return {}
+        return {path: rest_criteria.repaired_rest(criteria.target_of(given), before[path], left[path], now)}
+
     def _keepable(self, criterion: Criterion) -> Criterion:
         """The criterion, with the command by which a person keeps what was changed."""
 

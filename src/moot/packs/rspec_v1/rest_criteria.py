@@ -5,7 +5,7 @@ from __future__ import annotations
 from moot.packs.rspec_v1.criteria import found_block, problem, target_of
 from moot.packs.rspec_v1.factory_criteria import masked
 from moot.packs.rspec_v1.method_block import NoBlock, find_block, header_of
-from moot.packs.ruby.outside_blocks import SpecWithBlocks, changes_outside, with_earlier_blocks
+from moot.packs.ruby.outside_blocks import SpecWithBlocks, changes_outside, with_earlier_blocks, with_later_edits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,6 +45,16 @@ def kept_rest(target: Mapping[str, Any], before: bytes, now: bytes) -> bytes:
     except NoBlock:  # the stage says which is missing
         return before
     made = with_earlier_blocks(SpecWithBlocks(new.spec, (new.group,)), SpecWithBlocks(old.spec, (old.group,)))
+    return before if made is None else made
+
+
+def repaired_rest(target: Mapping[str, Any], before: bytes, left: bytes, now: bytes) -> bytes:
+    """The file as it was before, with what a person edited outside the block after a failed attempt left it so."""
+    try:
+        files = [find_block(data, target) for data in (before, left, now)]
+    except NoBlock:
+        return before
+    made = with_later_edits(*(SpecWithBlocks(one.spec, (one.group,)) for one in files))
     return before if made is None else made
 
 

@@ -12,6 +12,7 @@ from moot.core.text import one_line
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from difflib import Match
 
     from moot.packs.ruby.spec_tree import Group, SpecFile
 
@@ -70,6 +71,46 @@ def with_earlier_blocks(now: SpecWithBlocks, before: SpecWithBlocks) -> bytes | 
     for block, earlier in reversed([*zip(now.own, before.own, strict=True)]):
         data = data[: block.start] + before.spec.data[earlier.start : earlier.end] + data[block.end :]
     return data
+
+
+def with_later_edits(before: SpecWithBlocks, left: SpecWithBlocks, now: SpecWithBlocks) -> bytes | None:
+    """The file before a change, with what was edited outside the blocks after it; None if there are not as many blocks.
+
+    `left`: as the change left the file. What nobody has touched since then is as it was before the change.
+    """
+    from difflib import SequenceMatcher
+
+    if not len(before.own) == len(left.own) == len(now.own):
+        return None
+    old, changed, new = (_masked(one).splitlines(keepends=True) for one in (before, left, now))
+    same = SequenceMatcher(None, changed, new, autojunk=False).get_matching_blocks()
+    ends = len(changed), len(new)
+    for what, first, last, at, end in reversed(SequenceMatcher(None, old, changed, autojunk=False).get_opcodes()):
+        place = _place_of(at, end, same, ends) if what != "equal" else None
+        if place is not None:
+            new[place : place + end - at] = old[first:last]
+    parts = b"".join(new).split(_GAP)
+    blocks = [before.spec.data[one.start : one.end] for one in before.own]
+    return b"".join(part + block for part, block in zip(parts, [*blocks, b""], strict=True))
+
+
+def _masked(file: SpecWithBlocks) -> bytes:
+    data = file.spec.data
+    for one in reversed(file.own):
+        data = data[: one.start] + _GAP + data[one.end :]
+    return data
+
+
+def _place_of(at: int, end: int, same: Sequence[Match], ends: tuple[int, int]) -> int | None:
+    """Where lines of a file are in a later version; None if somebody has changed them, or something right beside."""
+    for block in same:
+        first, last = block.a, block.a + block.size
+        inside = first <= at and end <= last if at < end else first < at < last
+        begins = at == end == 0 == block.a == block.b
+        finishes = (at, block.b + block.size) == ends and at == end == last
+        if inside or begins or finishes:
+            return block.b + at - first
+    return None
 
 
 def _is_comment(text: bytes) -> bool:
