@@ -83,7 +83,7 @@ def _guarded(root: str, guards: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Guarded files that are named exactly, also in folders that are not looked at, or in the user's home."""
     for name in guards:
         if "*" not in name:
-            yield name, os.path.join(root, os.path.expanduser(name))
+            yield name, os.path.join(root, os.path.expandvars(os.path.expanduser(name)))
 
 
 def digest_of(path: str) -> str:

@@ -101,6 +101,9 @@ def implement(prompt: str, behaviour: str) -> None:
     if behaviour == "rigs":
         Path(".rspec-local").write_text("--require ./tmp/rigged.rb\n")
         Path(".git/info/exclude").write_text("spec/support/\n")
+        options = Path(os.environ["XDG_CONFIG_HOME"], "rspec/options")
+        options.parent.mkdir(parents=True)
+        options.write_text("--require ./tmp/rigged.rb\n")
         Path("spec/support").mkdir()
         Path("spec/support/rigged.rb").write_text("module RSpec::Expectations; def self.fail_with(*) = nil; end\n")
     if behaviour == "overcounts":

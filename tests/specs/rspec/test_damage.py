@@ -80,7 +80,8 @@ def test_a_signal_to_cover_ends_the_agent_and_the_run_is_interrupted(shop: Shop)
 
 
 @pytest.mark.proves("S2-HARD-05")
-def test_an_agent_cannot_hide_how_it_makes_tests_pass(shop: Shop) -> None:
+def test_an_agent_cannot_hide_how_it_makes_tests_pass(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(shop.root.parent / "settings"))
     shop.stock("models/book")
     shop.write(".gitignore", "tmp/\n.rspec-local\n")
     shop.open("rigs")
@@ -89,7 +90,12 @@ def test_an_agent_cannot_hide_how_it_makes_tests_pass(shop: Shop) -> None:
     marks = shop.document("app_models_book")["automation"]
     assert marks["test_implementer_completed"] is False
     said = "\n".join(marks["errors"])
-    for path in (".rspec-local", ".git/info/exclude", "spec/support/rigged.rb"):
+    for path in (
+        ".rspec-local",
+        ".git/info/exclude",
+        "spec/support/rigged.rb",
+        "$XDG_CONFIG_HOME/rspec/options",
+    ):
         assert f"{path}: changed while the stage ran, which may not write it" in said, failed.value
 
 

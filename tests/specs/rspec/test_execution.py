@@ -35,6 +35,8 @@ def document(*examples: str) -> dict[str, Any]:
 def run(folder: Path, source: str, *examples: str) -> RspecResult:
     """Run a spec with a block for `#add`, and judge it."""
     (folder / "purse.rb").write_text(CLASS)
+    (folder / "tmp").mkdir(exist_ok=True)
+    (folder / "tmp/rigged.rb").write_text("class Purse; def add(*) = @coins = [1]; end\n")
     (folder / "a_spec.rb").write_text(NEEDS + source)
     argv = ["rspec", *arguments("a_spec.rb", COUNTING)]
     ran = subprocess.run(argv, cwd=folder, capture_output=True, timeout=120, check=False)
@@ -169,6 +171,10 @@ def replacing(owner: str, method: str, code: str) -> str:
         (
             spec("one = described_class.new\nallow(one).to receive(:add).and_return(1)\nexpect(one.add(2)).to eq(1)"),
             "a stub of `add`",
+        ),
+        (
+            spec(GOOD, above="before { load 'tmp/rigged.rb' }"),
+            "another `add` (tmp/rigged.rb:1), and never that of purse.rb",
         ),
         (spec("expect(instance_double(Purse, :add => 1).add(2)).to eq(1)"), "a stub of `add`"),
         (

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 COUNTING = os.path.join(os.path.dirname(os.path.abspath(__file__)), "counting.rb")
 REPORT = "Moot::CountingReport"
 _STUBS = "/rspec/mocks/"
+_INSTALLED = ("/gems/", "/ruby/")  # parts of the paths of libraries
+_UNGUARDED = ("tmp/", "log/", "coverage/", ".")  # folders of a project in which anybody may leave a file unseen
 
 
 class TestedMethod(Record):
@@ -130,6 +132,8 @@ def _of_method(tested: TestedMethod, source: str, written: Collection[str]) -> I
         yield f"it tests its own replacement of `{tested.name}` ({path}:{line})", True
     elif real:
         return
+    elif elsewhere := next((one for one in tested.defined if _is_unguarded(one[0], source)), None):
+        yield f"it runs another `{tested.name}` ({elsewhere[0]}:{elsewhere[1]}), and never that of {source}", True
     elif any(_STUBS in path for path in paths) or (tested.replied and source in paths):
         yield f"it calls a stub of `{tested.name}`, and never the method itself", True
     elif source in paths and source not in {path for path, _ in tested.outside}:
@@ -139,3 +143,10 @@ def _of_method(tested: TestedMethod, source: str, written: Collection[str]) -> I
 def _is_written(path: str, written: Collection[str], *, known: bool) -> bool:
     """Whether a definition comes from one of these files; `known`: the source has another one."""
     return path in written or (path.startswith("(eval") and (known or any(f"/{one}:" in path for one in written)))
+
+
+def _is_unguarded(path: str, source: str) -> bool:
+    """Whether a definition comes from a file that neither the project nor a library has under control."""
+    if path.startswith("/"):
+        return path != source and not any(part in path for part in _INSTALLED)
+    return path != source and path.startswith(_UNGUARDED)
