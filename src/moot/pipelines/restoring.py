@@ -1,7 +1,9 @@
 """run restore: puts the files of a stage back as they were before it.
 
-A file that the stage has made is removed, but only while it has exactly the content that the stage has left. What
-somebody else may have written stays. The log keeps all contents that are replaced or removed.
+A file that the stage has made is removed, but only while it has exactly the content that the stage has left. A file
+that was edited since is put back only if the caller asks for that. So what somebody else may have written stays. Of an
+attempt that was interrupted, nobody knows what it has left: its files are put back. The log keeps all contents that are
+replaced or removed.
 """
 
 from __future__ import annotations
@@ -11,12 +13,13 @@ from moot.api.catalogue import KEY, Param, Verb
 from moot.core.deciders.run import RestoreFiles
 from moot.core.errors import Refused, Unknown
 from moot.core.record import Record
-from moot.core.run import REUSED
+from moot.core.run import BEHIND, FAILED, REUSED
 from moot.core.text import command_line
 from moot.pipelines import contents
 from moot.pipelines.contract import StageError
 from moot.pipelines.inspection import found, with_stage
 from moot.pipelines.step_keys import FILE
+from moot.views import queries
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,10 +29,14 @@ if TYPE_CHECKING:
     from moot.core.run import Run, StageTry
 
 
+_RUNS = 1000
+
+
 class RestoredFiles(Record):
     """Files that were put back as they were before an attempt.
 
-    removed: those that it had made. kept: those that it may have made, but that have another content now.
+    removed: those that it had made. kept: those that it may have made, but that have another content now. edited: those
+    that somebody has edited since, and that stay as they are.
     """
 
     run: str
@@ -38,6 +45,7 @@ class RestoredFiles(Record):
     restored: tuple[str, ...]
     removed: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
+    edited: tuple[str, ...] = ()
 
 
 class _Plan(Record):
@@ -47,6 +55,7 @@ class _Plan(Record):
     restored: Mapping[str, bytes]
     removed: tuple[str, ...]
     kept: tuple[str, ...]
+    edited: tuple[str, ...] = ()
 
 
 def restore(
@@ -56,6 +65,7 @@ def restore(
     attempt: int | None,
     *,
     overwritten: bool = False,
+    edited: bool = False,
     dry_run: bool = False,
 ) -> Answer:
     from moot.pipelines.driver import is_alive
@@ -70,7 +80,7 @@ def restore(
         )
     one = _attempt(call, run, stage, attempt) if not overwritten else _in_between(run, stage, attempt)
     try:
-        plan = _plan(call, run, one)
+        plan = _plan(call, run, one, edited=edited)
         if (plan.restored or plan.removed) and not dry_run:
             _carry_out(call, run, one, plan)
     except StageError as error:
@@ -80,7 +90,7 @@ def restore(
             "Correct that, then try again.",
             run=run.id,
         ) from error
-    result = RestoredFiles(run.id, one.stage, one.attempt, tuple(plan.restored), plan.removed, plan.kept)
+    result = RestoredFiles(run.id, one.stage, one.attempt, tuple(plan.restored), plan.removed, plan.kept, plan.edited)
     moment = "during" if overwritten else "before"
     return Answer(result=result, say=tuple(_lines(result, "would " if dry_run else "", moment)))
 
@@ -91,20 +101,45 @@ def _lines(done: RestoredFiles, would: str, moment: str) -> list[str]:
     lines = [f"{would}{restored} {path}, as it was {moment} {at}" for path in done.restored]
     lines += [f"{would}{removed} {path}, which {at} has made" for path in done.removed]
     lines += [f"{would}{keeps} {path}: it was not there before {at}, but has changed since" for path in done.kept]
+    more = command_line("run restore", done.run, options=f"--stage {done.stage} --edited")
+    lines += [
+        f"{would}{keeps} {path}: it was edited after {at}; to replace that, too: `{more}`" for path in done.edited
+    ]
     return lines or [f"The files are already as they were {moment} it."]
 
 
-def _plan(call: Call, run: Run, one: StageTry) -> _Plan:
+def _plan(call: Call, run: Run, one: StageTry, *, edited: bool) -> _Plan:
     before = {path: call.blob(digest) for path, digest in one.snapshots.items()}
     made = _made(call, run, one)
     now = contents.read(run.root, (*before, *made), _folders(run)).files
     same = [path for path, digest in made.items() if path in now and contents.digest(now[path]) == digest]
+    differing = {path: data for path, data in before.items() if now.get(path) != data}
+    theirs = (
+        () if edited else tuple(path for path in differing if path in now and _is_edited(call, run, path, now[path]))
+    )
     return _Plan(
         now=now,
-        restored={path: data for path, data in before.items() if now.get(path) != data},
+        restored={path: data for path, data in differing.items() if path not in theirs},
         removed=tuple(same),
         kept=tuple(path for path in made if path in now and path not in same),
+        edited=theirs,
     )
+
+
+def _is_edited(call: Call, run: Run, path: str, data: bytes) -> bool:
+    """Whether a file has a content that no stage has found or left, as far as is known."""
+    runs = [one for one in queries.things(call.engine.read(), "run", _RUNS, ended=True) if one.root == run.root]
+    tries = [
+        one for other in runs if any(contents.is_of(path, of) for of in other.paths.values()) for one in other.tries
+    ]
+    last = max((one for one in tries if not one.source), key=lambda one: one.at, default=None)
+    if last is None or last.status not in (*BEHIND, FAILED):
+        return False  # the last attempt was interrupted, and may have left anything
+    contents_of = {one.outputs.get(FILE + path) for one in tries}
+    contents_of |= {
+        known[path] for one in tries for known in (one.snapshots, one.left, one.overwritten) if path in known
+    }
+    return contents.digest(data) not in contents_of
 
 
 def _carry_out(call: Call, run: Run, one: StageTry, plan: _Plan) -> None:
@@ -201,13 +236,14 @@ VERBS = (
             Param("stage", "The stage. Default: the last one that had files to write."),
             Param("attempt", "Which attempt. Default: the last one.", type="int"),
             Param("overwritten", "Put back what was written while the stage ran, and was overwritten.", type="flag"),
+            Param("edited", "Also put back files that somebody has edited since.", type="flag"),
             Param("dry_run", "Only show what would be restored.", type="flag"),
             KEY,
         ),
         examples=("moot run restore last --dry-run", "moot run restore last --stage implementer"),
         detail=(
-            "A file that the stage has made is removed, unless it has changed since; then it is kept and named. What "
-            "the files contain now is kept in the log, too."
+            "A file that the stage has made is removed, unless it has changed since; then it is kept and named, and so "
+            "is a file that somebody has edited since. What the files contain now is kept in the log, too."
         ),
     ),
 )

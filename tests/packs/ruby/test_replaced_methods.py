@@ -84,6 +84,8 @@ def test_what_may_only_read_the_class_is_not_certain() -> None:
     [
         ("at_exit { puts 1 }", [True]),
         ("before { exit! }", [True]),
+        ("END { puts 1 }", [True]),
+        ("before { Kernel.send(:at_exit) { puts 1 } }", [True]),
         ("before { Process.exit!(0) }", [True]),
         ("before { Kernel.exit(0) }", [False]),
         ("before { Moot::CountingReport.compiled = nil }", [True]),

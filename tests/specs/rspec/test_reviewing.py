@@ -55,6 +55,21 @@ def test_output_without_a_report_is_no_result(output: bytes) -> None:
         result_of(output, 1)
 
 
+@pytest.mark.proves("S2-REV-01", "S2-HARD-05")
+@pytest.mark.parametrize("between", ["", "\n", "\nnoise\n"])
+def test_a_report_that_a_spec_prints_besides_that_of_rspec_is_not_believed(between: str) -> None:
+    def report(status: str) -> str:
+        one = {"status": status, "full_description": "a", "file_path": "a_spec.rb", "line_number": 1}
+        return '{"version":"3.12"' + json.dumps({"examples": [one], "summary": {"example_count": 1}}).replace(
+            "{", ",", 1
+        )
+
+    assert result_of(f"a {{line}}\n{report('passed')}".encode(), 0).passed
+    for both in ((report("failed"), report("passed")), (report("passed"), report("failed"))):
+        with pytest.raises(NoResult, match="2 reports"):
+            result_of(between.join(both).encode(), 0)
+
+
 @pytest.mark.proves("S2-REV-01")
 def test_a_report_of_success_with_a_failing_exit_code_has_not_passed() -> None:
     report = {

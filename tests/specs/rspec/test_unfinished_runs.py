@@ -86,7 +86,7 @@ def test_a_failed_stage_that_left_a_damaged_spec_says_how_to_put_it_back(shop: S
     with pytest.raises(Refused) as refused:
         shop.cover()
     back = f"moot run restore {refused.value.details['run']}"
-    assert f"still in {SPEC}; `{back}` puts that back" in refused.value.remedy
+    assert f"still in {SPEC}; `{back}` puts all of that back as it was before" in refused.value.remedy
     assert refused.value.remedy.endswith("To go on from test-implementer: `moot rspec resume`.")
     shop.behave("honest")
     shop.moot(*back.split()[1:])

@@ -78,9 +78,12 @@ def arguments(path: str, counting: str = "") -> list[str]:
 
 def result_of(output: bytes, code: int) -> RspecResult:
     """The result in the output of RSpec. Raises `NoResult`."""
-    report = _report(output.decode("utf-8", "replace"))
-    if report is None:
+    found = _reports(output.decode("utf-8", "replace"))
+    if not found:
         raise NoResult(f"RSpec ended with exit code {code} and reported no result")
+    if len(found) > 1:
+        raise NoResult(f"the output has {len(found)} reports of RSpec, and it makes one: a spec has printed another")
+    (report,) = found
     summary = report["summary"]
     examples = report.get("examples") or []
     failed = [one for one in examples if one.get("status") == "failed"]
@@ -105,7 +108,8 @@ def result_of(output: bytes, code: int) -> RspecResult:
 
 def loaded_in(output: bytes) -> list[str] | None:
     """The files that RSpec has loaded, if its report says so."""
-    found = (_report(output.decode("utf-8", "replace")) or {}).get("loaded")
+    reports = _reports(output.decode("utf-8", "replace"))
+    found = reports[0].get("loaded") if reports else None
     return [str(one) for one in found] if isinstance(found, list) else None
 
 
@@ -120,19 +124,25 @@ def _result(example: Mapping[str, Any]) -> ExampleResult:
     )
 
 
-def _report(output: str) -> Any:
-    """The last line that is RSpec's report: specs may print lines of their own."""
-    for line in reversed(output.splitlines()):
+def _reports(output: str) -> list[dict[str, Any]]:
+    """The reports of RSpec in its output: specs may print lines of their own, before it on the same line, too."""
+    reports: list[dict[str, Any]] = []
+    decoder = json.JSONDecoder()
+    for line in output.splitlines():
         start = line.find('{"version":')
-        if start < 0:
-            continue
-        try:
-            found = json.loads(line[start:])
-        except ValueError:
-            continue
-        if isinstance(found, dict) and isinstance(found.get("summary"), dict) and "example_count" in found["summary"]:
-            return found
-    return None
+        while start >= 0:
+            try:
+                found, end = decoder.raw_decode(line, start)
+            except (ValueError, RecursionError):
+                found, end = None, start + 1
+            if (
+                isinstance(found, dict)
+                and isinstance(found.get("summary"), dict)
+                and "example_count" in found["summary"]
+            ):
+                reports.append(found)
+            start = line.find('{"version":', end)
+    return reports
 
 
 def _failure(example: Mapping[str, Any]) -> Failure:

@@ -68,6 +68,8 @@ def _found(node: Node) -> Iterator[tuple[str, bool]]:
             yield f"{called} is reopened", any(word in text(node) for word in _VERDICT)
     elif node.type == "call":
         yield from _of_call(node)
+    elif node.type == "end_block":
+        yield "`END` runs code after RSpec", True
     elif node.type == "scope_resolution" and (constant_name(node) or "").removeprefix("::") in _REPORT:
         yield f"{text(node)} judges the examples", True
 
@@ -75,11 +77,13 @@ def _found(node: Node) -> Iterator[tuple[str, bool]]:
 def _of_call(node: Node) -> Iterator[tuple[str, bool]]:
     name, receiver = method_name(node), node.child_by_field_name("receiver")
     given, arguments = first_argument(node), node.child_by_field_name("arguments")
+    sent = literal_text(given) if name in ("send", "__send__", "method") and given is not None else None
     head = " ".join((*(text(one) for one in (receiver, arguments) if one is not None), name))
     if "RSpec::" in head and any(word in head for word in _VERDICT):
         yield "how RSpec makes an example fail is changed", True
     if name in _DEFINES and given is not None and literal_text(given) in _OWN:
         yield f"`{literal_text(given)}` of RSpec is redefined", True
+    name = sent if sent in _ENDS else name
     if name in _ENDS and (receiver is None or text(receiver) in ("Kernel", "Process", "Object")):
         yield f"`{name}` runs code after RSpec, or ends it", _ENDS[name]
     configured = receiver is not None and receiver.type == "identifier"

@@ -121,6 +121,7 @@ class Drives(ABC):
         stage: str | None = None,
         attempt: int | None = None,
         overwritten: bool = False,
+        edited: bool = False,
         key: str | None = None,
         dry_run: bool = False,
     ) -> RestoredFiles:
