@@ -7,6 +7,7 @@ import subprocess
 import pytest
 
 from moot.api.protocol.mirrors import Mirrors
+from moot.core.deciders.checkpoint import WithdrawCheckpoint
 from moot.core.errors import Refused, Unavailable
 from moot.wiring.admin import Admin
 from tests.calls import open_call
@@ -63,6 +64,30 @@ def test_trouble_in_a_verb_that_works_between_its_commits_is_an_error_whatever_i
     assert refusal.value.code == "disk_full"
     session.mirrors, session.rewrite = FullDisk(), None
     assert session.run("task add", {"title": "Test the parser"}).result == {"position": 2}
+
+
+def test_trouble_with_the_second_thing_that_a_verb_stores_is_an_error(session, monkeypatch):
+    for _ in range(2):
+        session.run("checkpoint reach", {"question": "Which database?", "kind": "decision"})
+    found = [event.stream.partition("/")[2] for event in session.engine.log.read()]
+    real, commits = session.engine.commit, []
+
+    def full(*given, **more):
+        commits.append(given)
+        if len(commits) > 1:
+            raise Unavailable("disk_full", "The disk is full.", "Free some space.")
+        return real(*given, **more)
+
+    def twice(call, _verb, given):
+        call.commit(lambda work: work.do("checkpoint", found[0], WithdrawCheckpoint(call.actor(work), "settled")))
+        return given
+
+    monkeypatch.setattr(session.engine, "commit", full)
+    session.rewrite = twice
+    with pytest.raises(Unavailable) as refusal:
+        session.run("checkpoint withdraw", {"id": found[1], "reason": "settled"})
+    assert refusal.value.code == "disk_full"
+    assert len(session.engine.log.read()) == 3
 
 
 def test_trouble_before_anything_was_stored_is_an_error(session):

@@ -19,14 +19,15 @@ SOURCES = Path(moot.__file__).resolve().parents[1]
 OWN_MOUNTS = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-rm"]
 
 
-def played(pack: str, folder: Path) -> dict[str, Any]:
+def played(pack: str, folder: Path, *how: str) -> dict[str, Any]:
     if shutil.which("unshare") is None or subprocess.run([*OWN_MOUNTS, "true"], check=False).returncode:
         pytest.skip("nobody may mount anything here")
     for name in ("disk", "home"):
         (folder / name).mkdir()
+    folders = [str(folder / "disk"), str(folder / "home")]
     paths = os.pathsep.join([str(SOURCES), str(ROOT)])
     done = subprocess.run(
-        [*OWN_MOUNTS, sys.executable, "-m", "tests.specs.full_disk", pack, str(folder / "disk"), str(folder / "home")],
+        [*OWN_MOUNTS, sys.executable, "-m", "tests.specs.full_disk", pack, *folders, *how],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": paths},
         stdout=subprocess.PIPE,
@@ -63,3 +64,19 @@ def test_a_disk_that_fills_during_a_stage_is_said_and_costs_neither_the_spec_nor
     else:
         assert "architect passed" in resumed["err"], resumed
         assert "{CONTEXT_WORD}" not in found["last"]
+
+
+@pytest.mark.promise(1)
+@pytest.mark.parametrize("pack", ["rspec-v1", "rspec"])
+def test_a_run_that_cannot_begin_on_a_nearly_full_disk_is_an_error(tmp_path: Path, pack: str) -> None:
+    if pack == "rspec" and shutil.which("rspec") is None:
+        pytest.skip("rspec is not installed")
+    found = played(pack, tmp_path, "nearly")
+    assert any(one["code"] for one in found["runs"]), found["runs"]
+    for one in found["runs"]:
+        assert "stored, up to position" not in one["out"], one
+        if pack == "rspec":
+            assert ("tests passed" in one["out"]) == (one["code"] in (0, 2)), one
+        if one["code"] == 1:
+            assert "ree disk space" in one["err"] or "ree some" in one["err"], one
+    assert found["verified"]["code"] == 0, found["verified"]

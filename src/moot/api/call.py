@@ -62,6 +62,7 @@ class Call:
         self.adopting: tuple[str, ...] = ()  # packs whose files are taken over as they are: see `pack adopt`
         self._warnings: list[Notice] = []
         self._stored = 0  # the last position that this call has appended
+        self._unstored = False  # it began to store something more, and has not
         self.lasting = False  # a verb that works between its commits: an error is an error, whatever was stored before
         self._reads = False  # whether it only reads, in the present
         self._request: tuple[str, str | None, Mapping[str, Any]] = ("", None, {})
@@ -111,7 +112,7 @@ class Call:
         """Run a verb."""
         verb = catalogue.find(name, self.packs)
         given = catalogue.checked(verb, arguments)
-        self._warnings, self._stored = list(self.workspace.notices), 0
+        self._warnings, self._stored, self._unstored = list(self.workspace.notices), 0, False
         self.outcome, self.lasting = None, False
         self.use_own_engine()
         kind = catalogue.kind_of(verb, given)
@@ -132,7 +133,7 @@ class Call:
             if self.mirrors is not None and not verb.quiet and not name.startswith("held"):
                 self._remind_of_held()
         except (Unavailable, OSError) as error:
-            if not self._stored or self.lasting:
+            if not self._stored or self._unstored or self.lasting:
                 raise
             answer = self._stored_anyway(error)
         self._warn_of_the_log()
@@ -202,6 +203,7 @@ class Call:
     def commit(self, act: Callable[[Work], None], asks: Iterable[tuple[str, Any]] = ()) -> Outcome:
         """Decide and append as the caller, with its key if it has one; then update the mirrors. See `Engine.commit`."""
         self._check_present("Changing something")  # some verbs only write with certain arguments
+        self._unstored = True
         outcome = self.engine.commit(lambda work: self.actor(work).principal, act, self._key(), asks)
         self._kept(outcome)
         if outcome.events:
@@ -218,8 +220,8 @@ class Call:
             raise read_only(what)
 
     def _kept(self, outcome: Outcome) -> Outcome:
-        """Note that something is stored: from here on the call succeeds."""
-        self._stored, self.outcome = outcome.last, outcome
+        """Note that something is stored: from here on the call succeeds, unless it has more to store."""
+        self._stored, self.outcome, self._unstored = outcome.last, outcome, False
         if outcome.behind:
             self.warn("views_behind", "Stored. The views could not be written now and will catch up later.")
         return outcome
@@ -227,6 +229,7 @@ class Call:
     def put_blob(self, data: bytes) -> str:
         """Store bytes, before the commit that references them. Returns their SHA-256. See `moot.engine.blobs`."""
         self._check_present("Storing bytes")
+        self._unstored = True
         from moot.engine.blobs import Blobs
 
         return Blobs(self.place.state).put(data)

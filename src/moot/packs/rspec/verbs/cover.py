@@ -33,6 +33,7 @@ def cover(
     from moot.packs.rspec import cover as covering
     from moot.packs.rspec.cover_options import options_of
 
+    call.lasting = True  # what it stores first is only the beginning
     if all and only:
         raise Usage("all_or_only", "--all and --only exclude each other.", "Leave one of them out.")
     beforehand = covering.Beforehand(given=all or yes or bool(only or except_), everything=all, only=only, but=except_)

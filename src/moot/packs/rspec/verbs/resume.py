@@ -36,6 +36,7 @@ def resume(
     from moot.packs.rspec import cover, cover_history, cover_run
     from moot.packs.rspec.cover_options import options_of
 
+    call.lasting = True
     options = options_of(limit, level, existing, gate, keep=keep, output=output)
     last = None if run else cover_history.last_run(call)
     if last is not None and last.open and cover.SELECTION in last.stages:  # it waits for the selection

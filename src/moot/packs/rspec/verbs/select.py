@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 def select(call: Call, answer: tuple[str, ...], run: str | None) -> Answer:
     from moot.packs.rspec import cover
 
+    call.lasting = True
     found = cover.waiting_run(call, run)
     return cover.select(call, found, " ".join(answer)) if answer else cover.proceed(call, found)
 

@@ -106,6 +106,7 @@ def _performed(
     from moot.pipelines.running import run_target
     from moot.processes.interrupts import interruptible
 
+    call.lasting = True  # what it stores first is only the beginning
     for warning in request.location.warnings:
         call.warn("rspec_folder", warning)
     known = remembered(call, request)
