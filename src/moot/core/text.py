@@ -42,6 +42,12 @@ def visible(text: str) -> str:
     return _without_idle_joiners(shown) if any(joiner in shown for joiner in _JOINERS) else shown
 
 
+def unbroken(text: str) -> str:
+    r"""The text with its line breaks written as escapes, so that a name in it cannot begin a line: `\n`."""
+    breaks = {char for char in set(text) if char.isspace() and char != " " and not char.isprintable()}
+    return text.translate({ord(char): ascii(char)[1:-1] for char in breaks}) if breaks else text
+
+
 def one_line(text: str, width: int) -> str:
     """The text on one line of at most `width` terminal cells; what is cut is marked by an ellipsis."""
     if width < 1:

@@ -66,6 +66,7 @@ from __future__ import annotations
 from moot.api.protocol.stage import ANSWER, DOCUMENT, PipelineSpec, Stage
 from moot.core.errors import Refused
 from moot.core.record import Record
+from moot.core.text import unbroken
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ class Problem(Record):
     @property
     def said(self) -> str:
         at = f"{self.path}:{self.line}" if self.line else self.path or self.key
-        return f"{at}: {self.text}" if at else self.text
+        return unbroken(f"{at}: {self.text}" if at else self.text)
 
 
 class StageError(Exception):
@@ -183,7 +184,7 @@ class Target(Record):
 
     @property
     def said(self) -> str:
-        return self.title or self.id
+        return unbroken(self.title or self.id)
 
 
 class StageInput(Record):

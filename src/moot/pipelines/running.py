@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from moot.core.deciders.run import FAILED, STOPPED
 from moot.core.errors import Refused, Unavailable
-from moot.core.text import command_line
+from moot.core.text import command_line, unbroken
 from moot.pipelines import contents, document_care, estimates, reuse, seats, step_keys
 from moot.pipelines.alone import check_alone, check_asked_for
 from moot.pipelines.contract import EarlierResult, StageError, StageWaits
@@ -186,9 +186,10 @@ class TargetRun:
             )
         return stages[: names.index(end) + 1] if end else stages
 
-    def _step(self, what: str, stage: Stage | None = None, **more: Any) -> PipelineStep:
+    def _step(self, what: str, stage: Stage | None = None, *, text: str = "", **more: Any) -> PipelineStep:
         about: dict[str, Any] = {"target": self.target.id, "title": self.target.said, "wave": self.target.wave}
-        return PipelineStep(what, self._record.id, stage=stage.name if stage is not None else "", **about, **more)
+        name = stage.name if stage is not None else ""
+        return PipelineStep(what, self._record.id, stage=name, text=unbroken(text), **about, **more)
 
     # --- the beginning ------------------------------------------------------------------------------------------------
 

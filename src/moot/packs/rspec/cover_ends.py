@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from moot.core.errors import MootError, Refused
-from moot.core.text import bullets, command_line
+from moot.core.text import bullets, command_line, unbroken
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def left_behind(call: Call, step: PipelineStep) -> str:
         found = restore(call, step.run, step.stage, None, dry_run=True).result
     except MootError:  # it had nothing to write, or cannot be asked now
         return ""
-    files = ", ".join((*found.restored, *found.removed))
+    files = unbroken(", ".join((*found.restored, *found.removed)))
     back = command_line("run restore", step.run)
     changed = f"What changed while it ran is still in {files}; `{back}` puts all of that back as it was before."
     return changed if files else ""

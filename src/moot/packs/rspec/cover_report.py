@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from moot.api.answer import Answer, Notice
 from moot.core.record import Record
-from moot.core.text import counted
+from moot.core.text import counted, unbroken
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,8 +74,8 @@ def _lines(report: CoverReport) -> Iterator[str]:
             wave = one.wave
             yield f"wave {wave}"
         verdict = {True: "tests passed", False: "tests failed", None: one.outcome}[one.tests_passed]
-        yield f"  {one.path} → {one.spec}: {verdict}"
+        yield f"  {unbroken(f'{one.path} → {one.spec}')}: {verdict}"
         for method, count in one.examples.items():
             yield f"    {method}: {counted(count, 'example')}"
         for stage, reason in one.skipped.items():
-            yield f"    {stage} skipped: {reason}"
+            yield f"    {stage} skipped: {unbroken(reason)}"

@@ -2,7 +2,8 @@
 
 RSpec loads helpers, factories and the code that the spec uses, and only RSpec knows which (`counting.rb`). A few more
 files decide how it runs. What an example reads otherwise (a database, the network, the clock, files of data, gems
-outside the project) is not known, nor is a file that RSpec would load now and did not exist then.
+outside the project) is not known, nor is a file that RSpec would load now and did not exist then, nor one whose name is
+not UTF-8.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from moot.core.record import Record
+from moot.core.text import shell_word
 from moot.packs.rspec import loaded_files, reviewing
 from moot.packs.rspec.execution import SpecFiles, checked
 from moot.packs.rspec.stage_documents import document_of
@@ -35,7 +36,7 @@ def run_rspec(given: StageInput, command: RspecCommand, files: LoadedFiles | Non
         result = reviewing.result_of(ran.output.tail, ran.code)
     except reviewing.NoResult as error:
         said = ran.errors.tail.decode("utf-8", "replace").strip()
-        advice = f"Run it by hand to see why: {' '.join([*command.argv, path])}"
+        advice = f"Run it by hand to see why: `{' '.join(shell_word(word, 'FILE') for word in (*command.argv, path))}`"
         raise StageError(str(error), details=said[-2000:], suggestion=advice) from error
     names = reviewing.loaded_in(ran.output.tail) if files is not None else None
     if files is not None and names is not None:

@@ -22,7 +22,11 @@ module Moot
 
       def loaded
         found = $LOADED_FEATURES + compiled + factories
-        found.map { |path| File.expand_path(path) }.uniq.select { |path| Moot.inside?(path) }
+        found.map { |path| File.expand_path(path) }.uniq.select { |path| Moot.inside?(path) && utf8?(path) }
+      end
+
+      def utf8?(path) # JSON has no other names
+        path.dup.force_encoding(Encoding::UTF_8).valid_encoding?
       end
 
       def factories

@@ -145,13 +145,15 @@ def _print(text: str) -> None:
 
 
 def _complain(error: MootError, *, as_json: bool) -> None:
-    """Print an error: what is wrong, one problem per line below it, and the remedy."""
-    first, *more = error.message.splitlines() or [""]
-    _aside(f"Error: {first}")
-    for text in more:
-        _aside(text, indent=max(_indent(text), 2))
-    for text in error.remedy.splitlines():
-        _aside(text, indent=_indent(text))
+    """Print an error: what is wrong, one problem per line below it, and the remedy.
+
+    Further lines are indented: a text of others cannot imitate a line of moot.
+    """
+    for start, said in (("Error: ", error.message), ("", error.remedy)):
+        first, *more = said.splitlines() or [""]
+        _aside(f"{start}{first}")
+        for text in more:
+            _aside(text, indent=max(_indent(text), 2))
     if as_json:
         _print(_json(error.plain()))
 

@@ -141,7 +141,14 @@ def complain(error: MootError, *, as_json: bool) -> None:
         except OSError as trouble:
             raise UnsaidError(trouble) from trouble
         return
-    _aside(visible(f"moot: {error.message}\n  → {error.remedy} [{error.code}]") + "\n")
+    message, remedy = _further_indented(error.message, 2), _further_indented(error.remedy, 4)
+    _aside(visible(f"moot: {message}\n  → {remedy} [{error.code}]") + "\n")
+
+
+def _further_indented(text: str, least: int) -> str:
+    """The text with its further lines indented, so that a text of others cannot imitate a line of moot."""
+    first, *more = text.splitlines() or [""]
+    return "\n".join((first, *(line if line.startswith(" " * least) else f"{' ' * least}{line}" for line in more)))
 
 
 def _aside(text: str) -> None:
