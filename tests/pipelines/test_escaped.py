@@ -11,6 +11,7 @@ import time
 import pytest
 
 from moot import processes
+from moot.pipelines import driver
 from moot.processes import escaped
 from tests.pipelines.conftest import PATIENCE
 
@@ -108,3 +109,48 @@ def test_what_outlived_a_killed_driver_and_left_the_group_is_ended_before_the_ne
     notes.agent("print('status: error')\nprint('error: enough')")
     notes.run(resume=True)
     until(lambda: not is_running(process))
+
+
+def test_a_command_cannot_have_another_process_ended_by_writing_into_what_it_inherits(notes):
+    other = subprocess.Popen([sys.executable, "-c", SLEEP], start_new_session=True)
+    try:
+        notes.source(".gitignore", "RAN\nFAULT\nFOUND\nnotes/\n")
+        claim = f"{other.pid} {escaped.start_of(other.pid)} {'0' * 16}".ljust(64)
+        notes.agent(
+            "found = []\n"
+            "for one in os.listdir('/proc/self/fd'):\n"
+            "    path = os.path.realpath(f'/proc/self/fd/{one}')\n"
+            "    if '/drivers/' in path:\n"
+            "        found.append(path.rpartition('.')[2])\n"
+            f"        os.pwrite(os.open(f'/proc/self/fd/{{one}}', os.O_WRONLY), {claim.encode()!r}, 0)\n"
+            "open('FOUND', 'w').write(' '.join(found))\n"
+            "os.kill(os.getppid(), signal.SIGKILL)\ntime.sleep(600)"
+        )
+        assert notes.elsewhere().returncode == -signal.SIGKILL
+        assert (notes.root / "FOUND").read_text() == "agent", "it inherits the lock, and nothing else"
+        notes.agent("print('status: error')\nprint('error: enough')")
+        notes.run(resume=True)
+        assert is_running(other.pid)
+        assert not list((notes.root / ".git/moot/drivers").iterdir()), "nothing is left behind"
+    finally:
+        other.kill()
+        other.wait(PATIENCE)
+
+
+def test_a_group_whose_first_process_has_ended_is_not_signalled_by_its_number(tmp_path):
+    """The number may belong to another group by then."""
+    starts = f"import subprocess, sys\nprint(subprocess.Popen([sys.executable, '-c', {SLEEP!r}]).pid)"
+    leader = subprocess.Popen([sys.executable, "-c", starts], start_new_session=True, stdout=subprocess.PIPE)
+    assert leader.stdout is not None
+    member = int(leader.stdout.readline())
+    leader.stdout.close()
+    leader.wait(PATIENCE)
+    try:
+        (tmp_path / "drivers").mkdir()
+        lock = driver.CommandLock(str(tmp_path), "p-0", "run-1")
+        lock.started(leader.pid, escaped.start_of(member))
+        assert driver.bury(str(tmp_path), "p-0", "run-1") is False
+        assert is_running(member)
+    finally:
+        os.kill(member, signal.SIGKILL)
+        lock.close()

@@ -3,6 +3,8 @@
     drivers/p-TOKEN                 locked by a process as long as it runs stages. Runs and seats carry the token
     drivers/p-TOKEN.RUN.agent       locked while a command runs for that run. The command inherits the lock, because it
                                     may outlive a process that was killed
+    drivers/p-TOKEN.RUN.note        which process that command is. The command does not inherit this file: what it can
+                                    write is not believed
 
 A token without a locked file is dead: that is the evidence by which an interrupted run is recognised, and its seat
 taken back. Nobody has to remove a file by hand: the next process that finds its owner dead removes it.
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
 _FOLDER = "drivers"
 _GRACE = 2.0  # seconds between SIGTERM and SIGKILL for a command whose process died
 _TICK = 0.02
-_NOTE = 64  # bytes in the lock file of a command
+_NOTE = 64  # bytes
 
 
 class Driver:
@@ -85,24 +87,22 @@ class Driver:
 
 
 class CommandLock:
-    """The lock that the commands of a run inherit.
-
-    It contains the process group of the one that was started last, when its first process started, and the mark in the
-    environment of all processes.
-    """
+    """The lock that the commands of a run inherit, and the note about the command that was started last."""
 
     def __init__(self, state: str, token: str, run: str) -> None:
-        self._path, self.mark = _agent_file(state, token, run), new_mark()
-        self.file = open_private(self._path, os.O_RDWR | os.O_CREAT)
+        self._files, self.mark = _CommandFiles.of(state, token, run), new_mark()
+        self.file = open_private(self._files.lock, os.O_RDWR | os.O_CREAT)
         fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        self._note = open_private(self._files.note, os.O_WRONLY | os.O_CREAT)
 
     def close(self) -> None:
         """The end of the last command was recorded, or will be by the next process."""
-        _discard(self._path)
+        self._files.discard()
+        os.close(self._note)
         os.close(self.file)
 
     def started(self, group: int, since: int | None) -> None:
-        os.pwrite(self.file, f"{group} {since} {self.mark}".ljust(_NOTE).encode(), 0)
+        os.pwrite(self._note, f"{group} {since} {self.mark}".ljust(_NOTE).encode(), 0)
 
 
 def is_alive(state: str, token: str) -> bool:
@@ -112,36 +112,56 @@ def is_alive(state: str, token: str) -> bool:
 
 def bury(state: str, token: str, run: str) -> bool:
     """Remove what a dead process left, and end the command that it was running. Whether that command is gone."""
-    path = _agent_file(state, token, run)
-    gone = _ended(path)
-    _discard(path)
+    files = _CommandFiles.of(state, token, run)
+    gone = _ended(files)
+    files.discard()
     if not is_alive(state, token):
         _discard(os.path.join(state, _FOLDER, file_name(token)))
     return gone
 
 
-def _agent_file(state: str, token: str, run: str) -> str:
-    return os.path.join(state, _FOLDER, file_name(f"{token}.{run}.agent"))
+class _CommandFiles(Record):
+    """The paths of the lock of a command, and of the note about it."""
+
+    lock: str
+    note: str
+
+    @classmethod
+    def of(cls, state: str, token: str, run: str) -> _CommandFiles:
+        lock, note = (os.path.join(state, _FOLDER, file_name(f"{token}.{run}.{end}")) for end in ("agent", "note"))
+        return cls(lock, note)
+
+    def discard(self) -> None:
+        _discard(self.lock)
+        _discard(self.note)
 
 
-def _ended(path: str) -> bool:
+def _ended(files: _CommandFiles) -> bool:
     """End an orphaned command and all that it started. True if nothing holds its lock any more."""
     for number in (signal.SIGTERM, signal.SIGKILL):
-        if not _is_locked(path):
+        if not _is_locked(files.lock):
             return True
-        note = _noted(path)
-        if note.start is None or start_of(note.group) not in (None, note.start):
+        note = _noted(files.note)
+        now = start_of(note.group) if note.start is not None else None
+        if note.start is None or now not in (None, note.start):
             return False  # the number may belong to other processes by now
-        escaped = signal_escaped(number, note.group, note.start, note.mark)
-        try:
-            os.killpg(note.group, number)
-        except (ProcessLookupError, PermissionError):
-            if not escaped:
-                return not _is_locked(path)
+        signalled = signal_escaped(number, note.group, note.start, note.mark)
+        if now is not None:  # otherwise a group with this number may be another one
+            signalled = _signal_group(note.group, number) or signalled
+        if not signalled:
+            return not _is_locked(files.lock)
         until = time.monotonic() + _GRACE
-        while _is_locked(path) and time.monotonic() < until:
+        while _is_locked(files.lock) and time.monotonic() < until:
             time.sleep(_TICK)
-    return not _is_locked(path)
+    return not _is_locked(files.lock)
+
+
+def _signal_group(group: int, number: signal.Signals) -> bool:
+    try:
+        os.killpg(group, number)
+    except (ProcessLookupError, PermissionError):
+        return False
+    return True
 
 
 def _is_locked(path: str) -> bool:
@@ -156,7 +176,7 @@ def _is_locked(path: str) -> bool:
 
 
 class _Note(Record):
-    """What the lock file of a command says: its process group, when its first process started, and its mark."""
+    """The process group of a command, when its first process started, and the mark in the environment of all."""
 
     group: int = 0
     start: int | None = None
