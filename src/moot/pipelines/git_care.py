@@ -1,7 +1,7 @@
-"""Notices when a command changes what git runs or obeys: hooks, and the configuration of the repository.
+"""Notices when a command changes what git runs or obeys: hooks, settings of the repository, branches and tags.
 
-A changed hook runs at the person's next commit, and so do some settings. Others are harmless: git itself writes them
-when a branch is pushed. Those are only reported.
+A changed hook runs at the person's next commit, and many settings make git run a program. Some are harmless: git itself
+writes them when a branch is pushed (`git_settings`). Those are only reported.
 """
 
 from __future__ import annotations
@@ -9,7 +9,10 @@ from __future__ import annotations
 import os
 from stat import S_ISLNK, S_ISREG, S_IXGRP, S_IXOTH, S_IXUSR
 
+from moot.core.text import first_few
+from moot.pipelines import git_refs
 from moot.pipelines.contract import Problem
+from moot.pipelines.git_settings import unsafe_settings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,15 +24,10 @@ _FILES = ("config", "config.worktree", "info/attributes")
 _LARGEST = 1 << 20
 _MOST = 200  # hooks
 _RUNNABLE = S_IXUSR | S_IXGRP | S_IXOTH
-# Settings that make git run a program, or read another file.
-_RUNS = (
-    *("hookspath", "fsmonitor", "sshcommand", "editor", "pager", "askpass", "gitproxy", "program", "helper"),
-    *("command", "textconv", "clean", "smudge", "process", "driver", "include", "alias"),
-)
 
 
 def look(place: Place, root: str) -> dict[str, bytes]:
-    """The hooks and settings of the repository, by path in its git directory."""
+    """The hooks, settings and refs of the repository, by path in its git directory."""
     from moot.location import gitdir
 
     own = gitdir.at(root) if place.common is not None else None
@@ -41,7 +39,7 @@ def look(place: Place, root: str) -> dict[str, bytes]:
             data = _content(os.path.join(base, name))
             if data is not None:
                 found.setdefault(name, data)
-    return found
+    return found | git_refs.look(place.common, own)
 
 
 def _is_same(one: str, other: str) -> bool:
@@ -76,19 +74,27 @@ def _content(path: str) -> bytes | None:
 
 
 def problems(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> Iterator[Problem]:
-    """What was changed. A hook, or a setting that makes git run a program, fails the stage."""
-    for name in sorted({*before, *after}):
+    """What was changed. A hook, or a setting that is not known to be harmless, fails the stage; see also `git_refs`."""
+    for name in sorted(one for one in {*before, *after} if not git_refs.is_ref(one)):
         old, new = before.get(name), after.get(name)
         if old == new:
             continue
         what = "changed" if old is not None and new is not None else "made" if old is None else "removed"
-        runs = name.startswith("hooks/") or _runs_programs(old or b"", new or b"")
-        text = f"was {what} while the stage ran" + ("; git runs what it says" if runs and new is not None else "")
-        yield Problem(text, path=f".git/{name}", blocks=runs)
+        why = _danger(name, old or b"-", new) if new is not None else ""
+        blocks = bool(why) or name.startswith("hooks/")
+        yield Problem(f"was {what} while the stage ran{why}", path=f".git/{name}", blocks=blocks)
+    yield from git_refs.problems(before, after)
 
 
-def _runs_programs(old: bytes, new: bytes) -> bool:
-    """Whether lines were added that make git run a program."""
-    lines = set(new.lower().splitlines()) - set(old.lower().splitlines())
-    words = [line.decode("utf-8", "replace").partition("=")[0].strip(' \t["') for line in lines]
-    return any(word.startswith(start) or word.endswith(start) for word in words for start in _RUNS)
+def _danger(name: str, old: bytes, new: bytes) -> str:
+    """Why a new content is not harmless; empty if it is."""
+    if name.startswith("hooks/"):
+        return "; git runs what it says"
+    if not new.startswith((b"-", b"x")) or not old.startswith((b"-", b"x")) or len(new) > _LARGEST:
+        return "; what git would read there is not known"
+    if name.endswith("attributes"):
+        lines = set(new[1:].splitlines()) - set(old[1:].splitlines())
+        harmless = all(not line.strip() or line.strip().startswith(b"#") for line in lines)
+        return "" if harmless else "; git may run programs for it"
+    settings = unsafe_settings(old[1:], new[1:])
+    return f"; git may run programs for {first_few(settings)}" if settings else ""
