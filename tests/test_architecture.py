@@ -225,26 +225,42 @@ def test_nothing_inside_imports_the_package_root() -> None:
     none(found, "Imports of the package root; import the module that has the name:")
 
 
-# The modules outside packs/ruby that read syntax trees of Ruby: the analysis of methods into characteristics.
-READS_TREES = {
-    f"moot/packs/rspec/{name}.py"
-    for name in ("analysis_calls", "analysis_conditions", "analysis_flow", "analysis_setup", "behaviours")
-}
-TREE_WORDS = {"named_children", "child_by_field_name", "start_byte", "end_byte", "start_point", "end_point"}
+RUBY = "moot.packs.ruby"
+# What holds nodes of tree-sitter, besides its own names: fields of the records of packs/ruby.
+TREE_WORDS = {"named_children", "child_by_field_name", "start_byte", "end_byte", "start_point", "end_point", "node"}
 
 
-def test_only_the_package_for_ruby_and_the_analysis_read_syntax_trees() -> None:
-    found = set()
+def test_only_the_package_for_ruby_sees_syntax_trees() -> None:
+    """No other module imports tree-sitter, reads a node, or calls a function that takes or returns one."""
+    found = []
     for source in SOURCES:
         if source.name.startswith("moot/packs/ruby/"):
             continue
-        for node in ast.walk(source.tree):
-            imports = isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tree_sitter")
-            imports = imports or (isinstance(node, ast.Import) and node.names[0].name.startswith("tree_sitter"))
-            if imports or (isinstance(node, ast.Attribute) and node.attr in TREE_WORDS):
-                found.add(source.name)
-    none(sorted(found - READS_TREES), "Modules that read syntax trees; let packs/ruby return plain values:")
-    none(sorted(READS_TREES - found), "Modules that no longer read syntax trees; take them from the list:")
+        imports = [node for node in ast.walk(source.tree) if isinstance(node, ast.ImportFrom)]
+        ruby = [node for node in imports if (node.module or "").startswith(f"{RUBY}.")]
+        found += [source.at(node) for node in imports if (node.module or "").startswith("tree_sitter")]
+        found += [
+            f"{source.at(node)} {alias.name}" for node in ruby for alias in node.names if _has_node(node, alias.name)
+        ]
+        found += [
+            source.at(node)
+            for node in ast.walk(source.tree)
+            if ruby and isinstance(node, ast.Attribute) and node.attr in TREE_WORDS
+        ]
+    none(sorted(found), "Modules that see syntax trees; let packs/ruby return plain values:")
+
+
+def _has_node(imported: ast.ImportFrom, name: str) -> bool:
+    """Whether a function of packs/ruby takes or returns a node."""
+    path = PACKAGE.parent / f"{(imported.module or '').replace('.', '/')}.py"
+    module = next(source for source in SOURCES if source.path == path)
+    functions = [node for node in module.tree.body if isinstance(node, Function) and node.name == name]
+    hints = [hint for one in functions for hint in (one.returns, *(given.annotation for given in _given(one)))]
+    return any(re.search(r"\bNode\b", ast.unparse(hint)) for hint in hints if hint is not None)
+
+
+def _given(function: Function) -> list[ast.arg]:
+    return [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
 
 
 def test_sql_stands_in_sql_files() -> None:

@@ -198,3 +198,15 @@ def test_a_tree_deeper_than_the_stack_of_python_is_read():
     source = parse(("class A\ndef x\n" + "if a\n" * depth + "end\n" * depth + "end\nend\n").encode())
     (top,) = conditionals(declarations(source).methods[0])
     assert sum(1 for _ in top.walk()) == depth
+
+
+@pytest.mark.parametrize("word", ["&&", "and", "||"])
+def test_a_long_chain_is_one_condition_with_all_parts(word):
+    names = [f"n{number}" for number in range(60)]
+    (one,) = found(f"if {f' {word} '.join(names)}\n  b\nend")
+    assert [part.name for part in one.condition.operands] == names
+
+
+def test_a_chain_ends_at_another_operator_and_at_parentheses():
+    (one,) = found("if (a || b) || c && d\n  e\nend")
+    assert [(part.kind, part.text) for part in one.condition.operands] == [("or", "a || b"), ("and", "c && d")]

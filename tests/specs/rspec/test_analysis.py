@@ -371,6 +371,8 @@ def test_side_effects_of_private_methods_belong_to_their_callers() -> None:
         ("return :not_found", "returns not found"),
         ("return { error: :not_found }", "returns error not found"),
         ("return failure(:x)", "returns failure"),
+        ("return Pay::LATE", "returns pay LATE"),
+        ("return %w[a b]", "returns a list"),
     ],
 )
 def test_behaviours_say_what_a_branch_does(branch: str, text: str) -> None:
@@ -378,6 +380,37 @@ def test_behaviours_say_what_a_branch_does(branch: str, text: str) -> None:
     assert texts(found, "wrong") == {True: text, False: "works"}
     (terminal,) = (one for one in found["bank"].values() if one["type"] == "terminal")
     assert terminal["id"] == text.replace(" ", "_").lower()
+
+
+@pytest.mark.proves("S2-AN-16")
+@pytest.mark.parametrize(
+    ("last", "text"),
+    [
+        ("-1", "returns -1"),
+        ("Pay::LATE", "returns pay LATE"),
+        ("@@count", "returns count"),
+        ("%w[]", "returns an empty list"),
+        ("(a + b).join", "joins the result"),
+        ("handler.(1)", "calls the handler"),
+    ],
+)
+def test_the_last_statement_says_what_a_method_does(last: str, text: str) -> None:
+    found = method(last)
+    assert found["bank"][found["behavior_id"]]["description"] == text
+
+
+@pytest.mark.proves("S2-AN-03")
+def test_negative_numbers_and_constants_of_modules_are_tested_like_others() -> None:
+    assert shapes(method("if size == -1", "a(1)", "end")) == [("size", "enum")]
+    assert shapes(method("if Pay::LATE", "a(1)", "end")) == [("pay_late", "presence")]
+    (limit,) = method("if size > (a + b)", "c(1)", "end")["characteristics"]
+    assert limit["threshold_value"] == "a + b"
+
+
+def test_a_long_condition_has_all_of_its_tests() -> None:
+    names = [f"n{number}" for number in range(40)]
+    found = method(f"if {' && '.join(names)}", "a(1)", "end", head="def x(" + ", ".join(names) + ")")
+    assert [name for name, _ in shapes(found)] == names
 
 
 @pytest.mark.proves("S2-AN-16")

@@ -10,17 +10,17 @@ from moot.core.errors import Refused
 from moot.core.record import Record
 from moot.packs.rspec.analysis_calls import Origins, classes_used, side_effects
 from moot.packs.rspec.analysis_conditions import ENUM, SEQUENTIAL
-from moot.packs.rspec.analysis_flow import MOST, collapsed, conditionals_of, in_order, main_flow, statements_of
+from moot.packs.rspec.analysis_flow import MOST, branchings_of, collapsed, in_order, main_flow
 from moot.packs.rspec.analysis_names import unique_names
 from moot.packs.rspec.analysis_setup import setup_of
 from moot.packs.rspec.analysis_words import PROGRESSIONS, STATE_MACHINES, words_of
 from moot.packs.rspec.behaviours import SIDE_EFFECT, SUCCESS, TERMINAL, Bank
 from moot.packs.rspec.contexts import contexts_of
 from moot.packs.rspec.discovery_methods import MethodTable
-from moot.packs.ruby.conditionals import body_of
 from moot.packs.ruby.declarations import declarations
+from moot.packs.ruby.method_code import calls_of_classes, statements_of
 from moot.packs.ruby.method_uses import local_names
-from moot.packs.ruby.syntax import parse, text, walk
+from moot.packs.ruby.syntax import parse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from moot.packs.ruby.methods import Declarations, Method
     from moot.packs.ruby.syntax import RubySource
 
+VERSION = "2"  # of the analysis; a change of its results raises it, so that it is made again
 NOTHING_SELECTED = "No method is selected"
 _MANY_CHARACTERISTICS, _MANY_LEAVES, _MANY_EXAMPLES = 5, 25, 50
 
@@ -116,19 +117,13 @@ class _Reader:
     ) -> None:
         self._own, self._class_kind, self._bank, self._warnings = own, class_kind, bank, warnings
         self._known = MethodTable({one.id: one for one in found.methods if one.owner == own and not one.nested})
-        self._machine = any(
-            text(one).split("\n", 1)[0].split(" ", 1)[0].partition("(")[0] in STATE_MACHINES
-            for one in walk(parsed.root, frozenset(("method", "singleton_method")))
-            if one.type == "call"
-        )
+        self._machine = not STATE_MACHINES.isdisjoint(calls_of_classes(parsed))
 
     def method(self, entry: Mapping[str, Any], method: Method) -> dict[str, Any]:
-        bodies = [method.node, *(one.node for one in self._known.reached(method))]
-        body = body_of(method.node)
-        conditionals = conditionals_of(method.name, body)
+        conditionals = branchings_of(method)
         if len(conditionals) >= MOST:
             self._warnings.append(f"{method.id} has {MOST} or more conditionals; only the first {MOST} are listed.")
-        origins = Origins(method.node, self._own)
+        origins = Origins(method, self._own)
         known = local_names(method)
         sources = {id(one): origins.of(one.test.subject) for one in conditionals}
         for one in conditionals:
@@ -162,19 +157,18 @@ class _Reader:
                     "when_parent": None if one.parent is None else [outcome.tested.value for outcome in one.when],
                 }
             )
-        return self._described(entry, method, bodies, characteristics, main_flow(method.name, statements_of(body)))
+        return self._described(entry, method, characteristics)
 
     def _described(
         self,
         entry: Mapping[str, Any],
         method: Method,
-        bodies: Sequence[Any],
         characteristics: list[dict[str, Any]],
-        flow: str,
     ) -> dict[str, Any]:
+        reached = [method, *self._known.reached(method)]
         effects = [
             {"type": one.kind, "behavior_id": self._bank.refer(one.does, SIDE_EFFECT, one.kind)}
-            for one in side_effects(bodies)
+            for one in side_effects(reached)
         ]
         return {
             "name": entry["name"],
@@ -182,9 +176,13 @@ class _Reader:
             "method_mode": entry["method_mode"],
             "analyzed": True,
             **({"side_effects": effects} if effects else {}),
-            **({} if characteristics else {"behavior_id": self._bank.refer(flow, SUCCESS)}),
+            **(
+                {}
+                if characteristics
+                else {"behavior_id": self._bank.refer(main_flow(method.name, statements_of(method)), SUCCESS)}
+            ),
             "characteristics": characteristics,
-            "dependencies": classes_used(bodies, self._own),
+            "dependencies": classes_used(reached, self._own),
         }
 
     def _type(self, one: Branching) -> str:

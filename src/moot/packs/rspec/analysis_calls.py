@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from moot.core.record import Record
 from moot.packs.rspec.analysis_words import HTTP_CLIENTS, QUERIES, VALUE_CLASSES, class_of, does, word_set, words_of
-from moot.packs.ruby.syntax import constant_name, literal_text, text, walk
+from moot.packs.ruby.method_code import assigned_values, calls_of, constants_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
-    from tree_sitter import Node
+    from moot.packs.ruby.expressions import Expression
+    from moot.packs.ruby.methods import Method
 
-_INNER = frozenset(("method", "singleton_method", "class", "module", "singleton_class"))
 _DELIVERIES = frozenset(("deliver", "deliver_now", "deliver_later", "deliver!", "deliver_now!", "deliver_later!"))
 _CACHE_WRITES = frozenset(
     ("write", "write_multi", "delete", "delete_matched", "increment", "decrement", "clear", "fetch")
@@ -42,26 +42,18 @@ class Origin(Record):
     method: str
 
 
-def calls(nodes: Iterable[Node]) -> Iterator[Node]:
-    for node in nodes:
-        for one in walk(node, _INNER):
-            if one.type == "call":
-                yield one
-
-
-def side_effects(nodes: Iterable[Node]) -> list[SideEffect]:
+def side_effects(methods: Iterable[Method]) -> list[SideEffect]:
     """The side effects in the order of the code, each once."""
-    found = [effect for call in calls(nodes) if (effect := effect_of(call)) is not None]
+    found = [effect for call in calls_of(methods) if (effect := effect_of(call)) is not None]
     return list(dict.fromkeys(found))
 
 
-def effect_of(call: Node) -> SideEffect | None:
-    method, receiver = method_name(call), call.child_by_field_name("receiver")
+def effect_of(call: Expression) -> SideEffect | None:
+    method, receiver, root = call.name, call.receiver, call.root
     if receiver is None:
         return _publishing(call, method) if method in _PUBLISHES else _named_webhook(method, "")
-    root = _root(receiver)
-    if method in _DELIVERIES and receiver.type == "call" and root.endswith("Mailer"):
-        mail = words_of(method_name(receiver))
+    if method in _DELIVERIES and receiver.kind == "call" and root.endswith("Mailer"):
+        mail = words_of(receiver.name)
         return SideEffect("email", f"sends {mail} email")
     if _is_cache(receiver, root) and method in (_CACHE_WRITES | _REDIS_WRITES):
         return SideEffect(
@@ -69,13 +61,13 @@ def effect_of(call: Node) -> SideEffect | None:
         )
     if method in _PUBLISHES:
         return _publishing(call, method)
-    if root.removeprefix("::") in HTTP_CLIENTS and (method in _HTTP_CALLS or receiver.type == "call"):
+    if root.removeprefix("::") in HTTP_CLIENTS and (method in _HTTP_CALLS or receiver.kind == "call"):
         return SideEffect("external_api", f"sends an HTTP {method.partition('_')[0]} request")
-    return _named_webhook(method, root or words_of(text(receiver))[:40])
+    return _named_webhook(method, root or words_of(receiver.text)[:40])
 
 
-def _is_cache(receiver: Node, root: str) -> bool:
-    said = text(receiver)[:80].lower().lstrip("@$")
+def _is_cache(receiver: Expression, root: str) -> bool:
+    said = receiver.text[:80].lower().lstrip("@$")
     return (
         said in {"rails.cache", "cache", "redis"}
         or root == "Redis"
@@ -84,11 +76,9 @@ def _is_cache(receiver: Node, root: str) -> bool:
     )
 
 
-def _publishing(call: Node, method: str) -> SideEffect:
-    arguments = call.child_by_field_name("arguments")
-    name = None
-    if arguments is not None and arguments.named_children:
-        name = literal_text(arguments.named_children[0]) or constant_name(arguments.named_children[0])
+def _publishing(call: Expression, method: str) -> SideEffect:
+    first = call.operands[0] if call.operands else None
+    name = None if first is None else first.value or (first.name if first.kind == "constant" else None)
     said = words_of(name.replace(".", "_")) if name else ""
     return SideEffect("event", f"publishes {said} event" if said else f"{does(method)} an event")
 
@@ -101,19 +91,9 @@ def _named_webhook(method: str, root: str) -> SideEffect | None:
     return SideEffect("webhook", f"sends {thing} webhook" if thing else "sends a webhook")
 
 
-def classes_used(nodes: Iterable[Node], own: str) -> list[str]:
+def classes_used(methods: Iterable[Method], own: str) -> list[str]:
     """All other classes that the code names, without Ruby's own and errors."""
-    found: dict[str, None] = {}
-    for node in nodes:
-        stack = [node]
-        while stack:
-            one = stack.pop()
-            name = constant_name(one) if one.type in {"constant", "scope_resolution"} else None
-            if name is not None:
-                found[name.removeprefix("::")] = None
-            elif one is node or one.type not in _INNER:
-                stack.extend(reversed(one.named_children))
-    return [name for name in found if _is_other(name, own)]
+    return [name for name in constants_of(methods) if _is_other(name, own)]
 
 
 def _is_other(name: str, own: str) -> bool:
@@ -130,64 +110,39 @@ def _is_other(name: str, own: str) -> bool:
 class Origins:
     """Where the values of local and instance variables come from, as far as the method shows it."""
 
-    def __init__(self, body: Node, own: str) -> None:
+    def __init__(self, method: Method, own: str) -> None:
         self._own = own
-        self._values: dict[str, Node] = {}
-        for one in walk(body, _INNER):
-            left, right = (one.child_by_field_name(side) for side in ("left", "right"))
-            if one.type == "assignment" and left is not None and right is not None:
-                self._values[text(left)[:80]] = right
+        self._values = assigned_values(method)
 
-    def of(self, subject: Node, depth: int = 0) -> Origin | None:
+    def of(self, subject: Expression, depth: int = 0) -> Origin | None:
         """The operation of another class whose result is tested; None for what is set up instead of stubbed."""
         if depth > 5:
             return None
-        if subject.type in {"identifier", "instance_variable"}:
-            value = self._values.get(text(subject)[:80])
+        if subject.kind in {"name", "variable"}:
+            value = self._values.get(subject.name)
             return None if value is None else self.of(value, depth + 1)
-        if subject.type != "call":
-            return None
-        receiver, method = subject.child_by_field_name("receiver"), method_name(subject)
-        if receiver is None:
+        receiver, method = subject.receiver, subject.name
+        if subject.kind != "call" or receiver is None:
             return None
         target = self._class_of(receiver, depth)
         if target is not None:
-            plain = constant_name(receiver) is not None and (method in QUERIES or method in _MAKERS)
+            plain = receiver.kind == "constant" and (method in QUERIES or method in _MAKERS)
             return None if plain or not _is_other(target, self._own) else Origin(target, method)
-        if receiver.type == "instance_variable" and _has_arguments(subject) and not method.endswith(("?", "!")):
-            return None if method in _VALUE_CALLS else Origin(class_of(text(receiver)), method)
+        given = subject.operands or subject.pairs
+        is_own = receiver.kind == "variable" and receiver.name.startswith("@")
+        if is_own and given and not method.endswith(("?", "!")):
+            return None if method in _VALUE_CALLS else Origin(class_of(receiver.name), method)
         return self.of(receiver, depth + 1)
 
-    def _class_of(self, receiver: Node, depth: int) -> str | None:
+    def _class_of(self, receiver: Expression, depth: int) -> str | None:
         """The class that a receiver is, or is a new object of."""
-        name = constant_name(receiver)
-        if name is not None:
-            return name.removeprefix("::")
-        if receiver.type == "call" and method_name(receiver) in _MAKERS:
-            inner = receiver.child_by_field_name("receiver")
-            return None if inner is None else (constant_name(inner) or "").removeprefix("::") or None
-        if receiver.type in {"identifier", "instance_variable"} and depth < 5:
-            value = self._values.get(text(receiver)[:80])
-            if value is not None and value.type == "call" and method_name(value) in _MAKERS:
+        if receiver.kind == "constant":
+            return receiver.name.removeprefix("::")
+        if receiver.kind == "call" and receiver.name in _MAKERS:
+            inner = receiver.receiver
+            return inner.name.removeprefix("::") if inner is not None and inner.kind == "constant" else None
+        if receiver.kind in {"name", "variable"} and depth < 5:
+            value = self._values.get(receiver.name)
+            if value is not None and value.kind == "call" and value.name in _MAKERS:
                 return self._class_of(value, depth + 1)
         return None
-
-
-def method_name(call: Node) -> str:
-    method = call.child_by_field_name("method")
-    return "call" if method is None else text(method)
-
-
-def _has_arguments(call: Node) -> bool:
-    arguments = call.child_by_field_name("arguments")
-    return arguments is not None and bool(arguments.named_children)
-
-
-def _root(node: Node) -> str:
-    """The constant at the beginning of a chain of calls; empty if there is none."""
-    while node.type == "call":
-        receiver = node.child_by_field_name("receiver")
-        if receiver is None:
-            return ""
-        node = receiver
-    return constant_name(node) or ""

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from moot.core.record import Record
 from moot.packs.rspec.analysis_words import words_of
-from moot.packs.ruby.syntax import constant_name, literal_text, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tree_sitter import Node
+    from moot.packs.ruby.expressions import Expression
 
 BOOLEAN, PRESENCE, ENUM, RANGE, SEQUENTIAL = "boolean", "presence", "enum", "range", "sequential"
 PRESENT, ABSENT, OTHER = "present", "absent", "other"
@@ -23,6 +22,7 @@ _COMPARISONS = {  # of the value for which it is true, and of the other
     ">=": ("at_least", "below"),
 }
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_OPERATIONS = frozenset(("and", "or", "comparison", "equality", "match", "binary"))
 _EQUALITIES = {"==": True, "===": True, "!=": False, "eql?": True}
 
 
@@ -39,80 +39,65 @@ class ConditionTest(Record):
     kind: str
     name: str
     receiver: str  # the name before it, for a prefix; may be empty
-    subject: Node  # the expression that is tested
+    subject: Expression  # what is tested
     values: tuple[Tested, Tested]
     inverted: bool = False
     threshold: tuple[str, int | float | str] | None = None
     unclear: bool = False
 
 
-def tests_of(condition: Node) -> list[ConditionTest]:
+def tests_of(condition: Expression) -> list[ConditionTest]:
     """The tests of a condition, in the order in which they are made."""
-    node, inverted = _bare(condition)
-    if node.type == "binary" and _operator(node) in {"&&", "and"} and not inverted:
-        found: list[ConditionTest] = []
-        pending = [node]
-        while pending:  # chains lean to the left and can be long
-            one, flipped = _bare(pending.pop())
-            if one.type == "binary" and _operator(one) in {"&&", "and"} and not flipped:
-                pending += [one.named_children[-1], one.named_children[0]]
-            else:
-                found.append(_test(one, inverted=flipped))
-        return found
-    return [_test(node, inverted=inverted)]
+    one, inverted = _bare(condition)
+    if one.kind == "and" and not inverted:
+        return [test for part in one.operands for test in tests_of(part)]
+    return [_test(one, inverted=inverted)]
 
 
-def _bare(node: Node) -> tuple[Node, bool]:
-    """Without parentheses and negations; whether it is negated."""
+def _bare(one: Expression) -> tuple[Expression, bool]:
+    """Without negations; whether it is negated."""
     inverted = False
     while True:
-        if node.type == "parenthesized_statements" and len(node.named_children) == 1:
-            node = node.named_children[0]
-        elif node.type == "unary" and text(node).startswith(("!", "not")):
-            node, inverted = node.named_children[-1], not inverted
-        elif node.type == "assignment" and (left := node.child_by_field_name("left")) is not None:
-            node = left  # `if (x = y)`
+        if one.kind == "not" and one.operands:
+            one, inverted = one.operands[0], not inverted
+        elif one.kind == "assignment" and one.operator == "=" and one.target is not None:
+            one = one.target  # `if (x = y)`
         else:
-            return node, inverted
+            return one, inverted
 
 
-def _test(node: Node, *, inverted: bool) -> ConditionTest:
-    if node.type == "binary":
-        return _binary(node, inverted=inverted)
-    if node.type == "call":
-        method = _method(node)
-        receiver = node.child_by_field_name("receiver")
-        if method in _PRESENCE_CALLS and receiver is not None:
-            return _presence(receiver, inverted=inverted != (not _PRESENCE_CALLS[method]))
-        if method.endswith("?"):
-            return _boolean(node, inverted=inverted)
-    if node.type == "identifier" and text(node).endswith("?"):
-        return _boolean(node, inverted=inverted)
-    if node.type in {"identifier", "instance_variable", "global_variable", "call", "element_reference", "constant"}:
-        return _presence(node, inverted=inverted)
-    return _boolean(node, inverted=inverted).replace(unclear=node.type not in {"true", "false"})
+def _test(one: Expression, *, inverted: bool) -> ConditionTest:
+    if len(one.operands) > 1 and one.kind in _OPERATIONS:
+        return _operation(one, inverted=inverted)
+    if one.kind == "call" and one.name in _PRESENCE_CALLS and one.receiver is not None:
+        return _presence(one.receiver, inverted=inverted != (not _PRESENCE_CALLS[one.name]))
+    if one.kind in {"call", "name"} and one.name.endswith("?"):
+        return _boolean(one, inverted=inverted)
+    if one.kind in {"name", "variable", "call", "index", "constant"} and not one.name.startswith("@@"):
+        return _presence(one, inverted=inverted)
+    return _boolean(one, inverted=inverted).replace(unclear=one.kind not in {"true", "false"})
 
 
-def _binary(node: Node, *, inverted: bool) -> ConditionTest:
-    left, right, operator = node.named_children[0], node.named_children[-1], _operator(node)
+def _operation(one: Expression, *, inverted: bool) -> ConditionTest:
+    left, right, operator = one.operands[0], one.operands[-1], one.operator
     if operator in _COMPARISONS:
         return _range(left, right, operator, inverted=inverted)
     if operator in _EQUALITIES:
         if is_literal(left) and not is_literal(right):
             left, right = right, left
         flipped = inverted != (not _EQUALITIES[operator])
-        if right.type == "nil":
+        if right.kind == "nil":
             return _presence(left, inverted=not flipped)
-        if right.type in {"true", "false"}:
-            return _boolean(left, inverted=flipped != (right.type == "false"))
+        if right.kind in {"true", "false"}:
+            return _boolean(left, inverted=flipped != (right.kind == "false"))
         if is_literal(right):
             return equality(left, right, inverted=flipped)
-    if operator in {"||", "or"}:
-        return _either(left, right, inverted=inverted)
-    return _boolean(node, inverted=inverted).replace(unclear=True)
+    if one.kind == "or":
+        return _either(one, inverted=inverted)
+    return _boolean(one, inverted=inverted).replace(unclear=True)
 
 
-def equality(subject: Node, literal: Node, *, inverted: bool = False) -> ConditionTest:
+def equality(subject: Expression, literal: Expression, *, inverted: bool = False) -> ConditionTest:
     given = value_of(literal)
     name, receiver = name_of(subject)
     shown = described(str(given))
@@ -129,14 +114,14 @@ def described(value: str) -> str:
     return f'"{ascii(value)[1:-1]}"' if value else "empty"
 
 
-def _range(left: Node, right: Node, operator: str, *, inverted: bool) -> ConditionTest:
+def _range(left: Expression, right: Expression, operator: str, *, inverted: bool) -> ConditionTest:
     if is_literal(left) and not is_literal(right):
         left, right, operator = right, left, _MIRRORED[operator]
     limit = value_of(right)
     label = str(limit) if is_literal(right) else name_of(right)[0]
     name, receiver = name_of(left)
     holds, fails = _COMPARISONS[operator]
-    threshold = limit if isinstance(limit, (int, float)) and not isinstance(limit, bool) else text(right)[:200]
+    threshold = limit if isinstance(limit, (int, float)) and not isinstance(limit, bool) else right.text[:200]
     return ConditionTest(
         RANGE,
         name,
@@ -151,27 +136,38 @@ def _range(left: Node, right: Node, operator: str, *, inverted: bool) -> Conditi
     )
 
 
-def _presence(subject: Node, *, inverted: bool) -> ConditionTest:
+def _presence(subject: Expression, *, inverted: bool) -> ConditionTest:
     name, receiver = name_of(subject)
     there = Tested(value=PRESENT, description=f"{words_of(name)} present")
     missing = Tested(value=ABSENT, description=f"no {words_of(name)}")
     return ConditionTest(PRESENCE, name, receiver, subject, (there, missing), inverted=inverted)
 
 
-def _boolean(subject: Node, *, inverted: bool) -> ConditionTest:
+def _boolean(subject: Expression, *, inverted: bool) -> ConditionTest:
     name, receiver = name_of(subject)
     shown = words_of(name)
     values = (Tested(value=True, description=shown), Tested(value=False, description=f"NOT {shown}"))
     return ConditionTest(BOOLEAN, name, receiver, subject, values, inverted=inverted)
 
 
-def _either(left: Node, right: Node, *, inverted: bool) -> ConditionTest:
+def _either(one: Expression, *, inverted: bool) -> ConditionTest:
     """`a || b` is one test."""
-    first, second = (_test(one, inverted=flipped) for one, flipped in (_bare(left), _bare(right)))
-    name = "_or_".join(dict.fromkeys((first.name, second.name)))[:80]
-    shown = " or ".join(dict.fromkeys((_holding(first), _holding(second))))
-    values = (Tested(value=True, description=shown), Tested(value=False, description=f"neither {shown}"))
-    return ConditionTest(BOOLEAN, name, "", left, values, inverted=inverted)
+    found, *others = [_test(bare, inverted=flipped) for bare, flipped in map(_bare, one.operands)]
+    for second in others:
+        name = "_or_".join(dict.fromkeys((found.name, second.name)))[:80]
+        shown = " or ".join(dict.fromkeys((_holding(found), _holding(second))))
+        values = (Tested(value=True, description=shown), Tested(value=False, description=f"neither {shown}"))
+        found = ConditionTest(BOOLEAN, name, "", one.operands[0], values)
+    return found.replace(subject=all_but_last(one), inverted=inverted)
+
+
+def all_but_last(one: Expression) -> Expression:
+    """What stands before the last operator of `a || b || c`, or of `a && b && c`."""
+    *before, _ = one.operands
+    if len(before) == 1:
+        return before[0]
+    shown = f" {one.operator} ".join(part.text for part in before)
+    return one.replace(operands=tuple(before), text=shown, end=before[-1].end, last_line=before[-1].last_line)
 
 
 def _holding(test: ConditionTest) -> str:
@@ -181,34 +177,28 @@ def _holding(test: ConditionTest) -> str:
 # --- names and values ------------------------------------------------------------------------------------------------
 
 
-def name_of(node: Node) -> tuple[str, str]:
+def name_of(one: Expression) -> tuple[str, str]:
     """The name of what an expression means, and of what stands before it."""
-    if node.type == "parenthesized_statements" and node.named_children:
-        return name_of(node.named_children[0])
-    if node.type == "call":
-        receiver = node.child_by_field_name("receiver")
-        return _label(_method(node)), "" if receiver is None else _own_name(receiver)
-    if node.type == "element_reference":
-        keys = [literal_text(one) or text(one) for one in node.named_children[1:]]
-        return _label(f"{_own_name(node.named_children[0])}_{'_'.join(keys)}"), ""
-    if node.type == "binary" and node.named_children:
-        return name_of(node.named_children[0])
-    return _own_name(node) or "condition", ""
+    if one.kind == "call":
+        return _label(one.name), "" if one.receiver is None else _own_name(one.receiver)
+    if one.kind == "index" and one.receiver is not None:
+        keys = [key.value or key.text for key in one.operands]
+        return _label(f"{_own_name(one.receiver)}_{'_'.join(keys)}"), ""
+    if one.kind in _OPERATIONS and one.operands:
+        return name_of(one.operands[0])
+    return _own_name(one) or "condition", ""
 
 
-def _own_name(node: Node) -> str:
+def _own_name(one: Expression) -> str:
     """The name of a receiver: of `order.payment` it is `payment`."""
-    if node.type == "call":
-        receiver, method = node.child_by_field_name("receiver"), _method(node)
-        if method in {"new", "find", "find_by", "first", "last"} and receiver is not None:
-            return _own_name(receiver)
-        return _label(method)
-    if node.type == "self":
+    if one.kind == "call":
+        found = one.name in {"new", "find", "find_by", "first", "last"}
+        return _own_name(one.receiver) if found and one.receiver is not None else _label(one.name)
+    if one.kind == "self":
         return ""
-    if node.type == "element_reference" and node.named_children:
-        return _own_name(node.named_children[0])
-    name = constant_name(node)
-    return _label(words_of(name)) if name is not None else _label(text(node))
+    if one.kind == "index" and one.receiver is not None:
+        return _own_name(one.receiver)
+    return _label(words_of(one.name)) if one.kind == "constant" else _label(one.text)
 
 
 def _label(raw: str) -> str:
@@ -217,33 +207,22 @@ def _label(raw: str) -> str:
     return "_".join(part for part in "".join(letters).split("_") if part).lower()[:80]
 
 
-def is_literal(node: Node) -> bool:
-    return node.type in {"simple_symbol", "string", "integer", "float", "nil", "true", "false", "delimited_symbol"} or (
-        node.type in {"constant", "scope_resolution"} and constant_name(node) is not None
-    )
+def is_literal(one: Expression) -> bool:
+    return one.kind in {"symbol", "string", "number", "nil", "true", "false", "constant"}
 
 
-def value_of(node: Node) -> bool | str | int | float:
+def value_of(one: Expression) -> bool | str | int | float:
     """The value of a literal; the source of anything else."""
-    raw = text(node)
-    if node.type in {"true", "false"}:
-        return node.type == "true"
-    if node.type == "integer" and len(raw) < 40:
-        try:
-            return int(raw, 0)
-        except ValueError:  # an octal such as 017, or a rational
-            return raw
-    if node.type == "float" and len(raw) < 40:
-        return float(raw)
-    found = literal_text(node)
-    return (found if found is not None else raw)[:200]
+    if one.kind in {"true", "false"}:
+        return one.kind == "true"
+    if one.kind == "number" and len(one.text) < 40:
+        return _number(one.text)
+    return (one.value if one.value is not None else one.text)[:200]
 
 
-def _method(call: Node) -> str:
-    method = call.child_by_field_name("method")
-    return "call" if method is None else text(method)
-
-
-def _operator(node: Node) -> str:
-    operator = node.child_by_field_name("operator")
-    return "" if operator is None else text(operator)
+def _number(raw: str) -> str | int | float:
+    is_float = "." in raw or ("e" in raw.lower() and not raw.lower().lstrip("-").startswith("0x"))
+    try:
+        return float(raw) if is_float else int(raw, 0)
+    except ValueError:  # an octal such as 017, a rational, or a complex number
+        return raw

@@ -14,6 +14,7 @@ from moot.packs.rspec.analysis_conditions import (
     OTHER,
     ConditionTest,
     Tested,
+    all_but_last,
     described,
     equality,
     is_literal,
@@ -22,25 +23,22 @@ from moot.packs.rspec.analysis_conditions import (
 )
 from moot.packs.rspec.analysis_words import GUARD_LAYERS, does, is_terminal_name
 from moot.packs.rspec.behaviours import BranchEnding, ending_of
-from moot.packs.ruby.conditionals import conditionals_in
-from moot.packs.ruby.syntax import first_line, last_line, text
+from moot.packs.ruby.method_code import conditionals_of, statements_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from tree_sitter import Node
-
     from moot.packs.ruby.conditionals import Branch, Conditional
+    from moot.packs.ruby.expressions import Expression
+    from moot.packs.ruby.methods import Method
 
     _Parent = tuple["Branching", tuple["ValueOutcome", ...]] | None
-    _Step = tuple[Node, "_Way"]
+    _Step = tuple[Expression, "_Way"]
     _Ways = Sequence[tuple[tuple[Tested, ...], "_Way"]]
 
 MOST = 100  # characteristics of one method
-_NO_STATEMENT = frozenset(("rescue", "ensure", "comment", "heredoc_body"))
-_LISTS = frozenset(("then", "else", "body_statement", "block_body", "begin", "parenthesized_statements"))
-_CONDITIONALS = frozenset(("if", "unless", "conditional", "if_modifier", "unless_modifier", "case", "case_match"))
+_OPERATIONS = frozenset(("and", "or", "binary"))
 _NOTHING = "changes nothing"
 
 
@@ -76,7 +74,7 @@ class Branching:
     def layer(self) -> int:
         """The place of a guard: authentication, authorization, validation, business."""
         said = set(f"{self.test.name}_{self.test.receiver}".split("_"))
-        said |= {word.strip("?!.()@") for word in text(self.test.subject)[:200].replace(".", " ").split()}
+        said |= {word.strip("?!.()@") for word in self.test.subject.text[:200].replace(".", " ").split()}
         said |= {"blank"} if self.test.kind == "presence" else set()
         found = (number for number, (_, words) in enumerate(GUARD_LAYERS) if said & words)
         return next(found, len(GUARD_LAYERS))
@@ -85,12 +83,12 @@ class Branching:
 class _Way(Record):
     """One way through a conditional. No statements (None): the code has no such branch."""
 
-    statements: tuple[Node, ...] | None = None
+    statements: tuple[Expression, ...] | None = None
     nested: tuple[Conditional, ...] = ()
 
     @property
     def leaves(self) -> bool:
-        return self.statements is not None and ending_of(list(self.statements)).leaves
+        return self.statements is not None and ending_of(self.statements).leaves
 
 
 _ABSENT, _CONTINUED = _Way(), _Way(statements=())
@@ -99,12 +97,12 @@ _ABSENT, _CONTINUED = _Way(), _Way(statements=())
 def _way(branch: Branch) -> _Way:
     if branch.implicit:
         return _ABSENT
-    return _Way(statements=tuple(one.node for one in branch.statements), nested=branch.nested)
+    return _Way(statements=branch.statements, nested=branch.nested)
 
 
-def conditionals_of(name: str, body: Node | None) -> list[Branching]:
-    """The conditionals of a method with this name and body, from top to bottom."""
-    return [] if body is None else sorted(_Walk(name, body).found, key=lambda one: one.start)
+def branchings_of(method: Method) -> list[Branching]:
+    """The conditionals of a method, from top to bottom."""
+    return sorted(_Walk(method).found, key=lambda one: one.start)
 
 
 def in_order(conditionals: Sequence[Branching]) -> list[Branching]:
@@ -113,39 +111,29 @@ def in_order(conditionals: Sequence[Branching]) -> list[Branching]:
     return [*guards, *(one for one in conditionals if not one.guard)]
 
 
-def statements_of(node: Node | None) -> tuple[Node, ...]:
-    if node is None:
-        return ()
-    if node.type in _LISTS:
-        return tuple(child for child in node.named_children if child.type not in _NO_STATEMENT)
-    return (node,)
+def main_flow(name: str, statements: Sequence[Expression]) -> str:
+    """What a method with this name does when no conditional decides otherwise."""
+    last = statements[-1:]
+    return ("" if not last or _is_silent(last[0]) else ending_of(last).does) or does(name)
 
 
-def main_flow(name: str, statements: Sequence[Node]) -> str:
-    """What the method does when no conditional decides otherwise."""
-    if statements and statements[-1].type not in _CONDITIONALS and effect_of_statement(statements[-1]) is None:
-        return ending_of([statements[-1]]).does or does(name)
-    return does(name)
-
-
-def effect_of_statement(node: Node) -> object:
-    return effect_of(node) if node.type == "call" else None
+def _is_silent(statement: Expression) -> bool:
+    """A side effect or a further conditional at the end of a branch says nothing about its result."""
+    return statement.kind == "conditional" or (statement.kind == "call" and effect_of(statement) is not None)
 
 
 class _Walk:
-    def __init__(self, name: str, body: Node) -> None:
+    def __init__(self, method: Method) -> None:
         self.found: list[Branching] = []
         self._stack: list[tuple[Conditional, _Parent, Flow, bool]] = []
-        statements = statements_of(body)
-        flow = Flow(terminal=False, does=main_flow(name, statements))
-        own = {statement.start_byte for statement in statements}
-        for node, holds in _guards_by_operator(statements):
-            way = _Way(statements=(node.named_children[-1],))
-            lines = (first_line(node), last_line(node))
-            ways = (way, _ABSENT) if holds else (_ABSENT, way)
-            self._decide(tests_of(node.named_children[0]), ways, lines, None, flow, guard=True)
-        found = [one for statement in statements for one in conditionals_in(statement)]
-        self._stack += [(one, None, flow, one.start in own) for one in reversed(found)]
+        statements = statements_of(method)
+        flow = Flow(terminal=False, does=main_flow(method.name, statements))
+        for guard in _guards_by_operator(statements):
+            way = _Way(statements=guard.operands[-1:])
+            ways = (way, _ABSENT) if guard.kind == "and" else (_ABSENT, way)
+            tests = tests_of(all_but_last(guard))
+            self._decide(tests, ways, (guard.line, guard.last_line), None, flow, guard=True)
+        self._stack += [(one.conditional, None, flow, one.top) for one in reversed(conditionals_of(method))]
         while self._stack and len(self.found) < MOST:
             self._visit(*self._stack.pop())
         del self.found[MOST:]
@@ -160,7 +148,7 @@ class _Walk:
         for branch in given:
             tested = branch.values[0] if branch.role == "when" else branch.condition or one.condition
             if tested is not None:
-                steps.append((_pattern(tested.node), _way(branch)))
+                steps.append((tested, _way(branch)))
         if one.form == "unless":
             steps, default = [(steps[0][0], default)], steps[0][1]
         self._steps(steps, default, one, parent, flow, top=top)
@@ -174,8 +162,8 @@ class _Walk:
             count = max(len(chain), 1)
             rest = steps[count:]
             failing = _CONTINUED if rest else default
-            start = one.start if parent is None or steps[0][0].start_byte < one.start else steps[0][0].start_byte
-            lines = (first_line(steps[0][0]), one.last_line)
+            start = one.start if parent is None or steps[0][0].start < one.start else steps[0][0].start
+            lines = (steps[0][0].line, one.last_line)
             if count > 1:
                 ways: list[tuple[tuple[Tested, ...], _Way]] = [
                     ((test.values[0],), way) for test, (_, way) in zip(chain, steps, strict=False)
@@ -203,7 +191,7 @@ class _Walk:
         start: int = -1,
     ) -> ValueOutcome:
         """Tests with two ways: where they hold, and where they do not. The value for which the last one does not."""
-        at = tests[0].subject.start_byte if start < 0 else start
+        at = tests[0].subject.start if start < 0 else start
         for test in tests[:-1]:
             self._add(test, _by_value(test, ways), lines, at, parent, flow, guard=guard)
         last = tests[-1]
@@ -216,7 +204,7 @@ class _Walk:
         ways: list[tuple[tuple[Tested, ...], _Way]] = []
         seen: set[object] = set()
         for branch in given:
-            found = {value.value: value for value in (_pattern_value(_pattern(one.node)) for one in branch.values)}
+            found = {value.value: value for value in map(_pattern_value, branch.values)}
             values = tuple(value for value in found.values() if value.value not in seen)
             seen.update(found)
             if values:
@@ -228,9 +216,9 @@ class _Walk:
         elif len(seen) == 1:
             only = ways[0][0][0]
             ways.append(((Tested(f"not_{only.value}", f"NOT {only.description}"),), _ABSENT))
-        name, receiver = name_of(one.condition.node)
+        name, receiver = name_of(one.condition)
         first = ways[0][0][0]
-        test = ConditionTest(ENUM, name, receiver, one.condition.node, (first, first))
+        test = ConditionTest(ENUM, name, receiver, one.condition, (first, first))
         self._choose(test, ways, (one.first_line, one.last_line), one.start, parent, flow)
 
     def _choose(
@@ -305,24 +293,17 @@ def _outcome(
     return ValueOutcome(value, terminal=terminal, does=ending.does or flow.does)
 
 
-def _ending(statements: tuple[Node, ...]) -> BranchEnding:
-    """How a branch ends. A side effect or a further conditional at its end says nothing about its result."""
-    found = ending_of(list(statements))
-    if (
-        not found.leaves
-        and statements
-        and (statements[-1].type in _CONDITIONALS or effect_of_statement(statements[-1]))
-    ):
-        return found.replace(does="")
-    return found
+def _ending(statements: Sequence[Expression]) -> BranchEnding:
+    found = ending_of(statements)
+    silent = not found.leaves and statements and _is_silent(statements[-1])
+    return found.replace(does="") if silent else found
 
 
-def _guards_by_operator(statements: Sequence[Node]) -> Iterator[tuple[Node, bool]]:
-    """`x or raise` and `x and return`, each with whether it leaves when x holds."""
-    for node in statements:
-        operator, right = node.child_by_field_name("operator"), node.named_children[-1:]
-        if node.type == "binary" and operator is not None and ending_of(right).leaves:
-            yield node, text(operator) in {"&&", "and"}
+def _guards_by_operator(statements: Sequence[Expression]) -> Iterator[Expression]:
+    """`x or raise` and `x and return`."""
+    for one in statements:
+        if one.kind in _OPERATIONS and len(one.operands) > 1 and ending_of(one.operands[-1:]).leaves:
+            yield one
 
 
 def _chain(steps: Sequence[_Step]) -> list[ConditionTest]:
@@ -332,7 +313,7 @@ def _chain(steps: Sequence[_Step]) -> list[ConditionTest]:
         tests = tests_of(condition)
         if len(tests) != 1 or tests[0].kind != ENUM or tests[0].inverted:
             break
-        if found and text(tests[0].subject) != text(found[0].subject):
+        if found and tests[0].subject.text != found[0].subject.text:
             break
         if any(tests[0].values[0].value == one.values[0].value for one in found):
             break
@@ -346,14 +327,10 @@ def _other(values: Collection[object]) -> Tested:
     return Tested(value=word, description=described(word))
 
 
-def _pattern(node: Node) -> Node:
-    return node.named_children[0] if node.type == "pattern" and node.named_children else node
-
-
-def _pattern_value(pattern: Node) -> Tested:
+def _pattern_value(pattern: Expression) -> Tested:
     if is_literal(pattern):
         return equality(pattern, pattern).values[0]
-    raw = " ".join(text(pattern).split())[:80]
+    raw = pattern.text[:80]
     return Tested(value=raw, description=described(raw))
 
 

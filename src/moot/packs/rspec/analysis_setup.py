@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from moot.packs.rspec.analysis_calls import method_name
 from moot.packs.rspec.analysis_conditions import RANGE
 from moot.packs.rspec.analysis_words import TIME_WORDS, class_of
-from moot.packs.ruby.syntax import constant_name, text, walk
+from moot.packs.ruby.method_code import names_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from tree_sitter import Node
-
     from moot.packs.rspec.analysis_conditions import ConditionTest
+    from moot.packs.ruby.expressions import Expression
 
 MODEL, DATA, ACTION = "model", "data", "action"
 _SESSIONS = frozenset(("session", "cookies"))
@@ -26,12 +24,12 @@ def setup_of(
 ) -> dict[str, Any]:
     """`known_names`: parameters and local variables. `class_kind`: model, object or an empty text for a class name."""
     subject = test.subject
-    words = {text(one) for one in walk(subject) if one.type in {"identifier", "constant", "instance_variable"}}
+    words = names_in(subject)
     if external or words & _SESSIONS:
         return {"type": ACTION, "class": None}
     name = object_class(subject, own, known_names)
     kind = class_kind(name) if name else ""
-    method = method_name(subject) if subject.type == "call" else ""
+    method = subject.name if subject.kind == "call" else ""
     if method.endswith("!") or (method.startswith(_TRANSITIONS) and method.endswith("?") and kind == MODEL):
         return {"type": ACTION, "class": name or None}
     if test.kind == RANGE and (words & TIME_WORDS or _is_time(test)):
@@ -47,23 +45,19 @@ def _is_time(test: ConditionTest) -> bool:
     return bool(words & TIME_WORDS) or test.name.endswith(("_at", "_on", "_until"))
 
 
-def object_class(subject: Node, own: str, known_names: frozenset[str]) -> str:
+def object_class(subject: Expression, own: str, known_names: frozenset[str]) -> str:
     """The class of the object whose attribute is tested, by name; empty for a computed one."""
-    node = subject
-    if node.type == "call":
-        receiver = node.child_by_field_name("receiver")
-        if receiver is None or receiver.type == "self":
+    one = subject
+    if one.kind == "call":
+        if one.receiver is None or one.receiver.kind == "self":
             return own
-        node = receiver
-    elif node.type == "identifier" and text(node) not in known_names:
+        one = one.receiver
+    elif one.kind == "name" and one.name not in known_names:
         return own  # an attribute of the object itself
-    while node.type == "call":
-        receiver, method = node.child_by_field_name("receiver"), method_name(node)
-        if receiver is None:
-            return class_of(method)
-        if constant_name(receiver) is None:
-            return class_of(method)
-        node = receiver
-    if node.type == "element_reference":
-        return ""
-    return constant_name(node) or class_of(text(node)[:80])
+    if one.kind == "call":
+        if one.receiver is None or one.receiver.kind != "constant":
+            return class_of(one.name)
+        one = one.receiver
+    if one.kind == "constant":
+        return one.name
+    return class_of(one.name) if one.kind in {"name", "variable"} else ""

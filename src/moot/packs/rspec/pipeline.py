@@ -237,9 +237,15 @@ class RspecPipeline(Pipeline):
         return stage.name.replace("-", "_")
 
     def also(self, given: StageInput) -> Mapping[str, str]:
-        """What else a result depends on: the time of the source's last change, and the command that runs RSpec."""
+        """What else a result depends on.
+
+        The analysis: the time of the source's last change, and its version. The review: the command that runs RSpec.
+        """
         if given.stage.name == ANALYZER:
-            return {"the time of the source": str(given.mtimes.get(given.path("source"), 0))}
+            from moot.packs.rspec.analysis import VERSION
+
+            time = str(given.mtimes.get(given.path("source"), 0))
+            return {"the time of the source": time, "the version of the analysis": VERSION}
         if given.stage.name == REVIEWER:
             command = " ".join(self._around(given.target.id).rspec.argv)
             return {"the command that runs RSpec": command, "how examples are judged": JUDGED}

@@ -1,4 +1,4 @@
-"""Expressions and statements as records: what a condition tests, what a branch does.
+"""Expressions and statements as plain values: what a condition tests, what a branch does.
 
 Only the outer levels of an expression are described; what lies deeper than `DEEPEST` has the kind `other` and its text.
 """
@@ -6,7 +6,7 @@ Only the outer levels of an expression are described; what lies deeper than `DEE
 from __future__ import annotations
 
 from moot.core.record import Record
-from moot.packs.ruby.syntax import constant_name, first_line, literal_text, text
+from moot.packs.ruby.syntax import constant_name, first_line, last_line, literal_text, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,10 +39,6 @@ _PLAIN = {
     "delimited_symbol": "symbol",
     "string": "string",
     "chained_string": "string",
-    "array": "array",
-    "string_array": "array",
-    "symbol_array": "array",
-    "hash": "hash",
     "range": "range",
     "regex": "regex",
     "lambda": "lambda",
@@ -68,15 +64,17 @@ class Expression(Record):
     kind: str
     text: str  # the source, with every run of white space as one blank, cut if very long
     line: int
+    last_line: int
     start: int
     end: int
-    node: Node
-    name: str = ""  # of a name, variable, constant or call, and of what an assignment assigns
+    name: str = ""  # of a name, variable, constant or call, and of what an assignment assigns to
     operator: str = ""
     value: str | None = None  # of a symbol or string without interpolation
     receiver: Expression | None = None
-    operands: tuple[Expression, ...] = ()  # both sides, the arguments, or what is returned or raised
-    pairs: tuple[tuple[str, Expression], ...] = ()  # the keyword arguments of a call
+    target: Expression | None = None  # what an assignment assigns to
+    operands: tuple[Expression, ...] = ()  # both sides, the arguments, what is returned; the first item of an array
+    pairs: tuple[tuple[str, Expression], ...] = ()  # the keyword arguments of a call; the first pair of a hash
+    root: str = ""  # the constant that a chain of calls begins with
 
     def __repr__(self) -> str:
         return f"Expression({self.kind} `{self.text}`)"
@@ -95,20 +93,10 @@ def expression(node: Node, depth: int = 0) -> Expression:
         return _make("variable", node, name=text(node))
     if kind in {"constant", "scope_resolution"} and (name := constant_name(node)) is not None:
         return _make("constant", node, name=name)
-    if kind == "call":
-        return _call(node, depth)
-    if kind == "binary":
-        return _binary(node, depth)
-    if kind == "unary":
-        return _unary(node, depth)
     if kind in _LEAVING:
         return _make(_LEAVING[kind], node, operands=_listed(node, depth))
-    if kind in {"assignment", "operator_assignment"}:
-        return _assignment(node, depth)
-    if kind == "element_reference":
-        parts = [one for one in node.named_children if one.type != "comment"]
-        inner = tuple(expression(one, depth + 1) for one in parts)
-        return _make("index", node, receiver=inner[0] if inner else None, operands=inner[1:])
+    if kind in _COMPOUND:
+        return _COMPOUND[kind](node, depth)
     return _make("other", node)
 
 
@@ -139,9 +127,9 @@ def _make(kind: str, node: Node, **fields: Any) -> Expression:
         kind=kind,
         text=" ".join(text(node).split())[:_LONGEST],
         line=first_line(node),
+        last_line=last_line(node),
         start=node.start_byte,
         end=node.end_byte,
-        node=node,
         **fields,
     )
 
@@ -173,18 +161,49 @@ def _call(node: Node, depth: int) -> Expression:
         receiver=None if receiver is None else expression(receiver, depth + 1),
         operands=tuple(expression(one, depth + 1) for one in arguments if one.type != "pair"),
         pairs=tuple(pairs),
+        root=_root(node),
     )
+
+
+def _root(node: Node) -> str:
+    while node.type == "call":
+        receiver = node.child_by_field_name("receiver")
+        if receiver is None:
+            return ""
+        node = receiver
+    return constant_name(node) or ""
+
+
+def _collection(node: Node, depth: int) -> Expression:
+    """An array or hash with its first item: a long one is a table of data."""
+    if node.type != "hash":
+        return _make("array", node, operands=tuple(expression(one, depth + 1) for one in node.named_children[:1]))
+    first = next((one for one in node.named_children if one.type == "pair"), None)
+    key, value = (first.child_by_field_name(part) if first is not None else None for part in ("key", "value"))
+    if key is None or value is None:
+        return _make("hash", node)
+    return _make("hash", node, pairs=((literal_text(key) or "", expression(value, depth + 1)),))
 
 
 def _binary(node: Node, depth: int) -> Expression:
     operator = node.child_by_field_name("operator")
     word = "" if operator is None else text(operator)
-    sides = (node.child_by_field_name("left"), node.child_by_field_name("right"))
     kind = _OPERATORS.get(word, "binary")
-    inner = tuple(expression(one, depth + 1) for one in sides if one is not None)
-    if kind in {"and", "or"} and inner and inner[0].kind == kind and sides[0] is not None and sides[0].type == "binary":
-        inner = (*inner[0].operands, *inner[1:])  # a && b && c is one condition with three parts
-    return _make(kind, node, operator=word, operands=inner)
+    return _make(kind, node, operator=word, operands=tuple(expression(one, depth + 1) for one in _sides(node, kind)))
+
+
+def _sides(node: Node, kind: str) -> list[Node]:
+    """Both sides; of `a && b && c`, which leans to the left and can be long, all three parts."""
+    found: list[Node] = []
+    left: Node | None = node
+    while left is not None and left.type == "binary":
+        operator = left.child_by_field_name("operator")
+        if found and (kind not in {"and", "or"} or operator is None or _OPERATORS.get(text(operator)) != kind):
+            break
+        right = left.child_by_field_name("right")
+        found += [] if right is None else [right]
+        left = left.child_by_field_name("left")
+    return [*([] if left is None else [left]), *reversed(found)]
 
 
 def _unary(node: Node, depth: int) -> Expression:
@@ -206,5 +225,22 @@ def _assignment(node: Node, depth: int) -> Expression:
         node,
         name="" if left is None else text(left),
         operator="=" if operator is None else text(operator),
+        target=None if left is None else expression(left, depth + 1),
         operands=() if right is None else (expression(right, depth + 1),),
     )
+
+
+def _index(node: Node, depth: int) -> Expression:
+    parts = [one for one in node.named_children if one.type != "comment"]
+    inner = tuple(expression(one, depth + 1) for one in parts)
+    return _make("index", node, receiver=inner[0] if inner else None, operands=inner[1:])
+
+
+_COMPOUND = {
+    "call": _call,
+    "binary": _binary,
+    "unary": _unary,
+    "element_reference": _index,
+    **dict.fromkeys(("assignment", "operator_assignment"), _assignment),
+    **dict.fromkeys(("array", "string_array", "symbol_array", "hash"), _collection),
+}
