@@ -119,9 +119,7 @@ def test_a_setting_that_is_not_known_to_be_harmless_fails_the_stage(repository: 
         ("[diff]\n", "[alias]\n"),
     ],
 )
-def test_a_dangerous_setting_in_a_section_that_was_there_fails_the_stage(
-    repository: Path, old: str, new: str
-) -> None:
+def test_a_dangerous_setting_in_a_section_that_was_there_fails_the_stage(repository: Path, old: str, new: str) -> None:
     assert settings(repository, OLD, OLD.replace(old, new))[1]
 
 

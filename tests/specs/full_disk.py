@@ -1,6 +1,6 @@
 """A disk that fills while an agent works, for this process alone: `unshare -m python -m tests.specs.full_disk PACK …`.
 
-With `nearly` as the last word, it is nearly full before the run begins, each time with a little more room. Otherwise the
+With `nearly` as the last word, it is nearly full before the run begins, each time with a bit more room. Otherwise the
 agent's command empties the spec file and takes all the room first, unless a file says that it should not. Then it
 does its work, as far as that is possible without room. Prints what each command said, as JSON.
 """

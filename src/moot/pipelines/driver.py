@@ -90,7 +90,7 @@ class CommandLock:
     """The lock that the commands of a run inherit, and the note about the command that was started last."""
 
     def __init__(self, state: str, token: str, run: str) -> None:
-        self._files, self.mark = _CommandFiles.of(state, token, run), new_mark()
+        self._files, self.mark = _CommandFiles.at(state, token, run), new_mark()
         self.file = open_private(self._files.lock, os.O_RDWR | os.O_CREAT)
         fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         self._note = open_private(self._files.note, os.O_WRONLY | os.O_CREAT)
@@ -112,7 +112,7 @@ def is_alive(state: str, token: str) -> bool:
 
 def bury(state: str, token: str, run: str) -> bool:
     """Remove what a dead process left, and end the command that it was running. Whether that command is gone."""
-    files = _CommandFiles.of(state, token, run)
+    files = _CommandFiles.at(state, token, run)
     gone = _ended(files)
     files.discard()
     if not is_alive(state, token):
@@ -127,7 +127,7 @@ class _CommandFiles(Record):
     note: str
 
     @classmethod
-    def of(cls, state: str, token: str, run: str) -> _CommandFiles:
+    def at(cls, state: str, token: str, run: str) -> _CommandFiles:
         lock, note = (os.path.join(state, _FOLDER, file_name(f"{token}.{run}.{end}")) for end in ("agent", "note"))
         return cls(lock, note)
 

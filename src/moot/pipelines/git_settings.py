@@ -9,7 +9,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-_CORE = ("repositoryformatversion", "filemode", "bare", "logallrefupdates", "ignorecase", "precomposeunicode", "symlinks")
+_CORE = (
+    "repositoryformatversion",
+    "filemode",
+    "bare",
+    "logallrefupdates",
+    "ignorecase",
+    "precomposeunicode",
+    "symlinks",
+)
 _SCHEMES = ("https", "http", "ssh", "git", "file")
 
 
@@ -50,7 +58,7 @@ def _is_harmless(section: str, text: str) -> bool:
     if sub and (len(sub) < 2 or sub[0] != '"' or sub[-1] != '"' or '"' in sub[1:-1]):
         return False
     name, equals, value = (part.strip(" \t") for part in text.partition("="))
-    if not equals or any(letter in section + text for letter in '\\#;[]') or '"' in value or not text.isprintable():
+    if not equals or any(letter in section + text for letter in "\\#;[]") or '"' in value or not text.isprintable():
         return False
     known = _HARMLESS.get((kind, bool(sub)), {}).get(name.lower())
     return known is not None and known(value)

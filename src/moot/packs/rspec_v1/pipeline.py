@@ -164,6 +164,8 @@ class RspecV1Pipeline(Pipeline):
         self, given: StageInput, before: Mapping[str, bytes], left: Mapping[str, bytes]
     ) -> Mapping[str, bytes]:
         """What a failed attempt changed around the block is still not accepted because a person edited the file."""
+        from moot.packs.rspec_v1 import criteria, rest_criteria
+
         path, now = given.path(criteria.SPEC), given.file(criteria.SPEC)
         if path not in before or now is None:
             return {}
