@@ -341,9 +341,8 @@ class Call:
 
     def me(self) -> Agent | None:
         """The calling agent as the views know it; None if the caller is not an agent."""
-        if self.caller.agent is None:
-            return None
-        return states.agent(self.engine.read(), self.caller.agent)[0]
+        agent = self.caller.agent
+        return states.agent(self.engine.read(), agent)[0] if agent is not None else None
 
     def mailboxes(self) -> tuple[str, ...]:
         """The caller's own mailbox, and those of its roles."""
@@ -385,14 +384,12 @@ class Call:
         caller = self.caller
         if caller.agent is not None and caller.incarnation is not None:
             self.presence.stamp(caller.agent, caller.incarnation)
-            return
-        if caller.agent is None:
-            return
-        # As the views know it now: catching up would wait for all writers, only to stamp a file.
-        me, version = states.agent(self.engine.peek(), caller.agent)
-        found = me if version else self.me()
-        if found is not None and found.here:
-            self.presence.stamp(found.name, found.incarnation)
+        elif caller.agent is not None:
+            # As the views know it now: catching up would wait for all writers, only to stamp a file.
+            me, version = states.agent(self.engine.peek(), caller.agent)
+            found = me if version else self.me()
+            if found is not None and found.here:
+                self.presence.stamp(found.name, found.incarnation)
 
     def _key(self, scope: str | None = None) -> Callable[[str], Key] | None:
         verb, name, arguments = self._request
