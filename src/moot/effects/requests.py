@@ -93,7 +93,7 @@ def _chained(store: Store, command: RequestEffect) -> RequestEffect:
         return command
     one: RequestEffect | Effect = command
     depth, sure, names = cause.depth + 1, True, list[str]()
-    while depth > command.deepest and len(names) <= command.deepest and (before := _before(store, one)) is not None:
+    while depth > command.limit and len(names) <= command.limit and (before := _before(store, one)) is not None:
         sure = sure and not one.during
         names.append(f"{before.handler} on {before.on} ({before.id})")
         one = before

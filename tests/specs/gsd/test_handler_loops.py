@@ -10,6 +10,9 @@ from typing import Any
 
 import pytest
 
+from moot.core.deciders import effect
+from moot.core.deciders.effect import GUESSES
+from moot.packs.gsd.effects import DEEPEST
 from tests.faults.crew import until
 from tests.specs.gsd.handling import Site
 
@@ -28,7 +31,8 @@ EOF
 jq ".events += [$EVENT] | .lastEventId += 1" \\
   .planning/blackboard/events.json > {tmp} && mv {tmp} .planning/blackboard/events.json
 """
-PERHAPS = "11 effects, each caused by the one before, or by what was written into a file while that one ran: "
+LIMIT = DEEPEST * GUESSES
+PERHAPS = "effects, each caused by the one before, or by what was written into a file while that one ran: "
 
 
 @pytest.fixture
@@ -56,27 +60,32 @@ def ran(site: Site) -> dict[int, str]:
 
 
 @pytest.mark.proves("S4-HRD-21")
-def test_a_handler_that_answers_its_own_event_in_the_file_is_cut_after_ten(site: Site) -> None:
+def test_a_handler_that_answers_its_own_event_in_the_file_is_cut_after_thirty(site: Site) -> None:
     site.script("echo", noting(site, "echo") + step("ping:sent"))
     site.handlers(ping_sent=["custom:echo"])
     site.emit({"type": "ping:sent"})
     site.allow("gsd/echo")
-    assert site.handle() == [("gsd/echo", "done")] * 11  # the event, and ten that were written while it was answered
+    assert site.handle() == [("gsd/echo", "done")] * (
+        LIMIT + 1
+    )  # the event, and those that were written while it was answered
     assert site.handle() == []
     (parked,) = site.moot("effects", "--json").result
     assert parked["state"] == "parked"
-    assert parked["reason"].startswith(f"{PERHAPS}gsd/echo on ping:sent ({ran(site)[1]}) → gsd/echo on ping:sent (e-")
+    assert parked["reason"].startswith(
+        f"31 {PERHAPS}gsd/echo on ping:sent ({ran(site)[1]}) → gsd/echo on ping:sent (e-"
+    )
 
     # Each answer names the effect that ran, and claims no cause. Nothing is lost: all of them are in the file.
     effects = ran(site)
-    told = f"requested gsd/echo for ping:sent of feed/gsd (its event was written while gsd/echo ({effects[11]}) ran)"
+    last = effects[LIMIT + 1]
+    told = f"requested gsd/echo for ping:sent of feed/gsd (its event was written while gsd/echo ({last}) ran)"
     assert told in site.moot("explain", parked["id"]).out
     assert [(one["number"], one["cause"], one["during"]) for one in events(site)] == [
         (1, 0, {}),
-        *((n, 0, {effects[n - 1]: "gsd/echo"}) for n in range(2, 13)),
+        *((n, 0, {effects[n - 1]: "gsd/echo"}) for n in range(2, LIMIT + 3)),
     ]
-    assert [event["eventId"] for event in site.board("events")["events"]] == list(range(1, 13))
-    assert [event["eventId"] for event in site.got("echo")] == list(range(1, 12))
+    assert [event["eventId"] for event in site.board("events")["events"]] == list(range(1, LIMIT + 3))
+    assert [event["eventId"] for event in site.got("echo")] == list(range(1, LIMIT + 2))
     assert site.moot("verify").code == 0
 
 
@@ -92,7 +101,7 @@ def test_a_person_sees_the_cut_and_can_have_the_last_event_handled_after_a_chang
     (cut,) = [problem for problem in problems if "was stopped" in problem["message"]]
     assert code == 6
     assert (cut["file"], cut["place"]) == (".planning/config.json", 'event_handlers["ping:sent"]')
-    assert cut["message"].startswith(f"custom:echo was stopped: {PERHAPS}gsd/echo on ping:sent (e-")
+    assert cut["message"].startswith(f"custom:echo was stopped: 31 {PERHAPS}gsd/echo on ping:sent (e-")
     assert f"moot effects retry {parked['id']}" in cut["remedy"]
     (waiting,) = [one for one in site.moot("needs-me", "--json").result if one["kind"] == "effect"]
     assert (waiting["id"], waiting["who"]) == (parked["id"], "gsd/echo")
@@ -102,7 +111,7 @@ def test_a_person_sees_the_cut_and_can_have_the_last_event_handled_after_a_chang
     site.allow("gsd/echo")
     assert site.moot("effects", "retry", parked["id"]).code == 0
     assert site.handle() == [("gsd/echo", "done")]
-    assert [event["eventId"] for event in site.got("echo")] == [12]
+    assert [event["eventId"] for event in site.got("echo")] == [LIMIT + 2]
     assert [problem for problem in site.check()[1] if "was stopped" in problem["message"]] == []
 
 
@@ -128,9 +137,9 @@ def test_two_handlers_that_answer_each_other_in_the_file_are_cut(site: Site) -> 
     site.handlers(ping_sent=["custom:ping"], pong_sent=["custom:pong"])
     site.emit({"type": "ping:sent"})
     site.allow("gsd/ping", "gsd/pong")
-    assert site.handle() == [("gsd/ping", "done"), ("gsd/pong", "done")] * 5 + [("gsd/ping", "done")]
+    assert site.handle() == [("gsd/ping", "done"), ("gsd/pong", "done")] * (LIMIT // 2) + [("gsd/ping", "done")]
     assert site.effects() == {"gsd/pong": "parked"}
-    assert len(events(site)) == 12
+    assert len(events(site)) == LIMIT + 2
 
 
 @pytest.mark.proves("S4-HRD-21")
@@ -146,7 +155,7 @@ def test_a_chain_through_the_file_and_through_moot_is_one_chain(site: Site) -> N
     site.allow("gsd/wire", "gsd/paper")
     assert sorted(site.handle()) == [("gsd/paper", "done")] * 5 + [("gsd/wire", "done")] * 6
     (parked,) = site.moot("effects", "--json").result
-    assert parked["reason"].startswith(PERHAPS)  # the last link is certain, the one before it is not
+    assert parked["reason"].startswith(f"11 {PERHAPS}")  # the last link is certain, the one before it is not
     found = [(one["cause"], next(iter(one["during"].values()), "")) for one in events(site)]
     assert found[1:5] == [(1, ""), (0, "gsd/paper"), (3, ""), (0, "gsd/paper")]
 
@@ -165,7 +174,7 @@ def test_two_handlers_that_answer_themselves_at_the_same_time_both_end(site: Sit
     assert {name for name, _ in done} == {"gsd/one", "gsd/two"}
     assert {outcome for _, outcome in done} == {"done"}
     runs = {name: len(site.got(name)) for name in ("one", "two")}
-    assert max(runs.values()) <= 11 <= sum(runs.values())  # an answer may come from either, so they end sooner
+    assert max(runs.values()) <= LIMIT + 1 <= sum(runs.values())  # an answer may come from either, so they end sooner
     found = site.moot("effects", "--json").result
     assert {(one["handler"], one["state"]) for one in found} == {("gsd/one", "parked"), ("gsd/two", "parked")}
     # Every answer is in the log: each run wrote one, and each was handled or is parked.
@@ -189,11 +198,13 @@ def test_beside_a_slow_handler_an_answer_may_come_from_both_and_the_longer_chain
     finally:
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=60)
-    assert len(site.got("echo")) == 11
+    assert len(site.got("echo")) == LIMIT + 1
     effects = ran(site)
     during = {one["number"]: list(one["during"]) for one in events(site)}
-    assert all(effects[1] in during[n] for n in range(3, 14))  # the slow one ran all the time
-    assert [during[n][0] for n in range(4, 14)] == [effects[n - 1] for n in range(4, 14)]  # the deepest comes first
+    assert all(effects[1] in during[n] for n in range(3, LIMIT + 4))  # the slow one ran all the time
+    assert [during[n][0] for n in range(4, LIMIT + 4)] == [
+        effects[n - 1] for n in range(4, LIMIT + 4)
+    ]  # the deepest comes first
 
 
 @pytest.mark.proves("S4-HRD-21")
@@ -231,7 +242,7 @@ def test_a_process_that_a_handler_leaves_running_is_still_that_handler(site: Sit
     site.handlers(ping_sent=["custom:echo"])
     site.emit({"type": "ping:sent"})
     site.allow("gsd/echo")
-    for number in range(1, 12):
+    for number in range(1, LIMIT + 2):
         assert site.handle() == [("gsd/echo", "done")], number  # the file is untouched so far
         site.write_event({"type": "other:sent"})
         (site.out / "go").touch()
@@ -262,11 +273,12 @@ def test_a_handler_that_says_that_it_emits_nothing_is_no_cause(site: Site) -> No
     assert json.loads(site.moot("allow", "--json").result[0]["content"])["emits"] is False
 
 
-def test_a_handler_of_moot_toml_that_answers_in_a_file_is_cut_after_sixteen(site: Site) -> None:
+def test_a_handler_of_moot_toml_that_answers_in_a_file_is_cut_after_forty_eight(site: Site) -> None:
+    own = effect.DEEPEST * GUESSES
     script = site.script("echo", noting(site, "echo") + step("ping:sent"))
     site.settings(f"[[handlers]]\nname = 'echo'\non = ['feed:posted']\nrun = ['{script.relative_to(site.root)}']\n")
     site.emit({"type": "ping:sent"})
     site.allow("echo")
-    assert site.handle() == [("echo", "done")] * 17
+    assert site.handle() == [("echo", "done")] * (own + 1)
     assert site.effects() == {"echo": "parked"}
-    assert len(site.got("echo")) == 17
+    assert len(site.got("echo")) == own + 1

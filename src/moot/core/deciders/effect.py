@@ -11,6 +11,7 @@ What always holds:
 - An effect caused by another effect (`after`) records its depth in that chain. If its event came from a file, nobody
   knows who wrote it: then every effect that was being performed may be the cause (`during`), and the deepest counts;
   not one whose handler emits nothing (`silent`). Beyond `DEEPEST` it is parked at once; a pack may set a lower limit.
+  After a guess, the limit is `GUESSES` times as high: on a busy board, entries of others come while handlers run.
 - The effects of a list (`behind`) start in its order: one waits until the first attempt at the one before has ended.
 
     (none)   → waiting            requested
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from moot.core.kind import Meta
 
 LONGEST_WAIT = 86_400.0  # seconds between two attempts, whatever a receiver asks for
+GUESSES = 3
 DEEPEST = 16  # effects, each caused by the one before; a longer chain is treated as a loop
 _SLOWEST = 3600.0  # seconds: upper bound of the back-off
 _PERHAPS = "caused by the one before, or by what was written into a file while that one ran"
@@ -177,6 +179,10 @@ class RequestEffect(Record):
     during: Mapping[str, str] = {}
     deepest: int = DEEPEST
 
+    @property
+    def limit(self) -> int:
+        return self.deepest * GUESSES if self.during else self.deepest
+
 
 class TakeEffect(Record):
     """`over`: a runner that is known to be dead, and its attempt."""
@@ -259,7 +265,7 @@ def _request(state: Effect, command: RequestEffect) -> list[Payload]:
         raise Refused("effect_exists", f"The id {state.id} is already used.", "Try again.", effect=state.id)
     fields = {name: value for name, value in command.__dict__.items() if name not in ("chain", "sure", "deepest")}
     found: list[Payload] = [Requested(**{**fields, "during": dict(command.during)})]
-    if command.depth > command.deepest:
+    if command.depth > command.limit:
         how = "caused by the one before" if command.sure else _PERHAPS
         found.append(Parked(attempt=0, reason=f"{command.depth} effects, each {how}: {command.chain}"))
     return found

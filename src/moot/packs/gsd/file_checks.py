@@ -71,7 +71,7 @@ def _check_custom(call: Call, files: PackFiles, root: str, kind: str, table: Han
 def _check_chains(call: Call, files: PackFiles, root: str) -> Iterator[FileProblem]:
     """Handlers that were stopped because they seem to answer themselves."""
     for effect in view.effects(call.engine.read(), None, "parked"):
-        if effect.depth > DEEPEST and effect.stream == STREAM:
+        if effect.depth > DEEPEST and not effect.attempt and effect.stream == STREAM:
             name = effect.handler.partition("/")[2]
             retry = command_line("effects retry", effect.id)
             yield files.problem(
