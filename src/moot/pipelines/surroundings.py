@@ -58,9 +58,9 @@ def _rules(root: str) -> Iterator[tuple[str, str]]:
     """The files outside of the worktree that say what git ignores, or where another one is that does."""
     git, common = _git_of(root)
     if git:
-        yield _EXCLUDE, os.path.join(common, "info", "exclude")
-        yield _SETTINGS[0], os.path.join(common, "config")
-        yield _SETTINGS[1], os.path.join(git, "config.worktree")
+        yield _EXCLUDE, f"{common}/info/exclude"
+        yield _SETTINGS[0], f"{common}/config"
+        yield _SETTINGS[1], f"{git}/config.worktree"
     home = os.path.expanduser("~")
     for name in _OF_USER:
         yield name, home + name.removeprefix("~")

@@ -27,7 +27,7 @@ from moot.processes import escaped
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from typing import IO, Any
+    from typing import Any
 
 _TICK = 0.05  # seconds between checks whether the program has exited
 _BEAT = 5.0  # seconds between calls of `alive`
@@ -163,22 +163,32 @@ def _started(argv: Sequence[str], *, data: bytes | None = None, **given: Any) ->
     try:
         if not data:
             return _opened(argv, stdin=None if data is None else subprocess.DEVNULL, **given)
-        with _file_of(data) as file:  # writing to a pipe would block until the program reads it
+        file = _file_of(data)  # writing to a pipe would block until the program reads it
+        try:
             return _opened(argv, stdin=file, **given)
+        finally:
+            os.close(file)
     except OSError as error:
         raise NotStarted(error.strerror or str(error), absent=isinstance(error, FileNotFoundError)) from error
     except ValueError as error:  # a NUL in an argument
         raise NotStarted(str(error), absent=False) from error
 
 
-def _file_of(data: bytes) -> IO[bytes]:
-    """A file without a name, at its beginning: in memory if it is small and the system can."""
+def _file_of(data: bytes) -> int:
+    """A file without a name, at its beginning: in memory if it is small and the system can. The caller closes it."""
     if len(data) <= _SMALL and sys.platform == "linux":
-        file: IO[bytes] = os.fdopen(os.memfd_create("stdin"), "r+b")
+        file = os.memfd_create("stdin")
     else:
-        file = tempfile.TemporaryFile()  # noqa: SIM115 (the caller closes it)
-    file.write(data)
-    file.seek(0)
+        with tempfile.TemporaryFile(buffering=0) as made:
+            file = os.dup(made.fileno())
+    try:
+        left = memoryview(data)
+        while left:
+            left = left[os.write(file, left) :]
+        os.lseek(file, 0, os.SEEK_SET)
+    except BaseException:
+        os.close(file)
+        raise
     return file
 
 
