@@ -128,5 +128,5 @@ class QuietEvents:
     def note(self, news: Sequence[Event]) -> None:
         """Remember events that were appended just now, and that no file shows."""
         start, end, commit = self._known
-        if commit and news[0].position == end + 1:
+        if commit and news and news[0].position == end + 1:
             self._known = start, news[-1].position, news[-1].commit
