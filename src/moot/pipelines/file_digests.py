@@ -14,7 +14,7 @@ from stat import S_ISREG
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
     Mark = tuple[int, int, int, int]  # inode, size, mtime and ctime in nanoseconds
@@ -23,6 +23,12 @@ if TYPE_CHECKING:
 _YOUNG_NS = 2_000_000_000  # the coarsest timestamps of a file system
 _OPEN = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _FIELDS = 5  # of a file in JSON: its mark and its digest
+
+
+def whole_of(digests: Mapping[str, str]) -> str:
+    """One digest of files, each with its name and its digest."""
+    rows = "".join(f"{name}\0{digests[name]}\n" for name in sorted(digests))
+    return sha256(rows.encode("utf-8", "surrogateescape")).hexdigest()
 
 
 class FileDigests:
@@ -44,18 +50,24 @@ class FileDigests:
         marks = [(name, path, mark_of(about)) for name, path, about in files]
         if self._all[1] and self._all[0] == marks:
             return self._all[1]
-        whole = sha256()
-        for name, path, mark in sorted(marks):
-            try:
-                found = self.digest(path, mark)
-            except OSError:
-                found = f"unreadable {mark}"
-            whole.update(f"{name}\0{found}\n".encode("utf-8", "surrogateescape"))
-        state, known = whole.hexdigest(), self._known
+        state, known = whole_of(self._by_name(marks)), self._known
         if all(path in known and known[path][0] == mark for _, path, mark in marks):
             self._all = marks, state
         self._known = {path: known[path] for _, path, _ in marks if path in known}
         return state
+
+    def by_name(self, files: Iterable[NamedFile]) -> dict[str, str]:
+        """The digest of each of these files. One that cannot be read counts by its status."""
+        return self._by_name((name, path, mark_of(about)) for name, path, about in files)
+
+    def _by_name(self, marks: Iterable[tuple[str, str, Mark]]) -> dict[str, str]:
+        found = {}
+        for name, path, mark in marks:
+            try:
+                found[name] = self.digest(path, mark)
+            except OSError:
+                found[name] = f"unreadable {mark}"
+        return found
 
     def _read(self, path: str) -> str:
         file = os.open(path, self._flags)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from moot.packs.rspec import analysis
 from moot.packs.rspec.pipeline import RspecPipeline
 from tests.specs.rspec.test_waves_of_a_class import TILL, runs_of, stages_of
 
@@ -103,6 +104,9 @@ def test_another_selection_runs_the_analysis_again(covered: Shop) -> None:
 def test_another_version_of_the_code_makes_the_cache_invalid(covered: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(RspecPipeline, "version", "another")
     assert "the declaration of the stage changed" in reason(covered)
+    monkeypatch.undo()
+    monkeypatch.setattr(analysis, "VERSION", "another")
+    assert "the version of the analysis changed" in reason(covered)
     monkeypatch.undo()
     assert reason(covered) == ""
 

@@ -42,7 +42,8 @@ def test_a_second_start_on_the_document_is_refused_with_the_active_stage(working
     with pytest.raises(MootError, match=r"its stage test-implementer is running since") as error:
         working.shop.rspec("stage", slug=BOOK, name=stage)
     assert (error.value.code, error.value.details["stage"]) == ("target_busy", "test-implementer")
-    working.shop.moot("rspec", "stage", BOOK, stage, code=1)
+    said_there = working.shop.moot("rspec", "stage", BOOK, stage, code=1)
+    assert "its stage test-implementer is running since" in said_there, "in another process, too"
     assert len(runs_of(working.shop, BOOK)) == 1
     (attempt,) = runs_of(working.shop, BOOK)[0].tries_of("test-implementer")
     assert attempt.status == "running", "the refused start has changed nothing"

@@ -66,6 +66,11 @@ def optimize(text: str) -> str:
     return text.replace("create(:user, authenticated: true)", "build(:user, :signed_in)")
 
 
+def untidily(text: str) -> str:
+    """A better factory call, with a blank that a linter removes."""
+    return text.replace("create(:user, authenticated: true)", "build( :user, :signed_in)")
+
+
 class Request:
     """What the prompt asks for."""
 
@@ -77,7 +82,8 @@ class Request:
 
     def work(self, mode: str) -> None:
         user = "create(:user, authenticated: true)" if mode == "create" else ""
-        stages = {"architect": architect, "factory-optimizer": optimize, "reviewer": lambda text: text}
+        optimized = untidily if mode == "untidy_factories" else optimize
+        stages = {"architect": architect, "factory-optimizer": optimized, "reviewer": lambda text: text}
         does = stages.get(self.stage, lambda text: implement(text, user, untidy=mode == "untidy"))
         self.spec.write_text(does(self.spec.read_text()))
 

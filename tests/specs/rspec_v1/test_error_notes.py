@@ -55,6 +55,25 @@ def test_the_error_of_each_agent_is_noted_with_its_hyphenated_name(shop: Shop, s
     assert (found["stage"], found["text"], found["current"]) == (stage, note, True)
 
 
+@pytest.mark.proves("S1-ERR-02")
+def test_an_error_is_appended_to_those_of_other_stages_and_replaces_that_of_its_own(shop: Shop) -> None:
+    shop.agents(architect="quoted")
+    shop.run()
+    first = "architect: Cannot determine method signature"
+    assert shop.document()["automation"]["errors"] == [first]
+    (shop.root / SPEC).unlink()
+    own = "RSpec.describe Payment do\n  describe '#process' do\n  end\nend\n"
+    for _ in range(2):
+        shop.write(SPEC, own)
+        assert shop.run("--again").code == 1
+        second = f"skeleton: {SPEC}: it already has the block `describe '#process'`"
+        assert shop.document()["automation"]["errors"] == [first, second]
+    shop.agents(architect="odd_error")
+    assert shop.run("--again", "--existing", "overwrite").code == 1
+    [last] = shop.document()["automation"]["errors"]
+    assert last.startswith("architect: a ")
+
+
 @pytest.mark.proves("S1-ERR-02", "S1-META-08")
 def test_an_error_with_quotes_line_breaks_and_yaml_in_it_is_one_item_of_the_list(shop: Shop) -> None:
     shop.agents(architect="odd_error")

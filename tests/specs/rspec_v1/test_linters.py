@@ -1,7 +1,7 @@
 """Which linter the polisher starts, with which words, and what becomes of its result.
 
-RuboCop is the real one where it is installed. StandardRB and Bundler are stand-ins on PATH that record how they are
-called; that Bundler starts the real RSpec.
+RuboCop, RSpec and Bundler are the real ones, behind scripts on PATH that record how they are called. StandardRB is in no
+package of Debian, so it is a stand-in: a program on PATH, and for Bundler also an empty gem in the project.
 """
 
 from __future__ import annotations
@@ -17,6 +17,13 @@ from tests.specs.rspec_v1.shop import SOURCE, SPEC, Said, Shop
 
 pytestmark = pytest.mark.skipif(shutil.which("rspec") is None, reason="rspec is not installed")
 
+BUNDLE = shutil.which("bundle") or shutil.which("bundle3.1")  # Ruby has brought it with it since 2.6
+RULES = "AllCops:\n  NewCops: disable\n  SuggestExtensions: false\nMetrics:\n  Enabled: false\n"
+GEM = """\
+Gem::Specification.new do |gem|
+  gem.name, gem.version, gem.summary, gem.authors = 'standard', '1.0', 'a stand-in', ['moot']
+end
+"""
 CLEAN = json.dumps({"files": [{"path": SPEC, "offenses": []}]})
 
 
@@ -32,19 +39,24 @@ class Desk:
         self.shop, self.bin, self.called = shop, shop.root.parent / "bin", shop.root.parent / "called"
         self.bin.mkdir()
         monkeypatch.setenv("PATH", f"{self.bin}{os.pathsep}{os.environ['PATH']}")
-        shop.agents()
+        shop.agents(implementer="untidy")
         for words in (("analyzer", SOURCE, "process"), ("architect", SOURCE), ("implementer", SOURCE)):
             assert shop.rspec(*words).code in (0, 2)
         assert shop.rspec("factory-optimizer", SOURCE).code in (0, 2)
 
     def program(self, name: str, output: str = CLEAN, code: int = 0) -> None:
-        """A program that records its words; `bundle exec rspec` starts the real one."""
-        real = shutil.which("rspec")
-        start = f'[ "$2" = rspec ] && shift 2 && exec {real} "$@"\n' if name == "bundle" else ""
-        words = f'echo {name} "$@" >> {self.called}'
-        script = self.bin / name
-        script.write_text(f"#!/bin/sh\n{start}{words}\ncat <<'END'\n{output}\nEND\nexit {code}\n")
-        script.chmod(0o755)
+        """A program that records its words, and then says and does what it is told to."""
+        self._script(self.bin / name, f'echo {name} "$@" >> {self.called}', f"cat <<'END'\n{output}\nEND\nexit {code}")
+
+    def recorded(self, name: str, real: str | None) -> None:
+        """The real program. It records how it is called, unless to start RSpec."""
+        if real is None:
+            pytest.skip(f"{name} is not installed")
+        self._script(self.bin / name, f'[ "$2" = rspec ] || echo {name} "$@" >> {self.called}', f'exec {real} "$@"')
+
+    def _script(self, path: Path, *lines: str) -> None:
+        path.write_text("\n".join(("#!/bin/sh", *lines, "")))
+        path.chmod(0o755)
 
     def polish(self) -> Said:
         assert self.shop("allow", "--all", "--yes").code == 0
@@ -59,15 +71,20 @@ def desk(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> Desk:
     return Desk(shop, monkeypatch)
 
 
+GEMS = "gem 'rspec'\n"
 RUBOCOP, STANDARD = f"--autocorrect --force-exclusion --format json {SPEC}", f"--fix --format json {SPEC}"
 CHOICES = [
     # the files of the project, the linter, how it is called
-    ({".rubocop.yml": ""}, "rubocop", f"rubocop {RUBOCOP}"),
-    ({".rubocop_todo.yml": ""}, "rubocop", f"rubocop {RUBOCOP}"),
-    ({".rubocop.yml": "", ".standard.yml": ""}, "rubocop", f"rubocop {RUBOCOP}"),
+    ({".rubocop.yml": RULES}, "rubocop", f"rubocop {RUBOCOP}"),
+    ({".rubocop_todo.yml": RULES}, "rubocop", f"rubocop {RUBOCOP}"),
+    ({".rubocop.yml": RULES, ".standard.yml": ""}, "rubocop", f"rubocop {RUBOCOP}"),
     ({".standard.yml": ""}, "standardrb", f"standardrb {STANDARD}"),
-    ({"Gemfile": "gem 'standard'\n"}, "standardrb", f"bundle exec standardrb {STANDARD}"),
-    ({"Gemfile": "gem 'rake'\n", ".rubocop.yml": ""}, "rubocop", f"bundle exec rubocop {RUBOCOP}"),
+    (
+        {"Gemfile": f"{GEMS}gem 'standard', path: 'vendor/standard'\n"},
+        "standardrb",
+        f"bundle exec standardrb {STANDARD}",
+    ),
+    ({"Gemfile": f"{GEMS}gem 'rubocop'\n", ".rubocop.yml": RULES}, "rubocop", f"bundle exec rubocop {RUBOCOP}"),
 ]
 
 
@@ -76,22 +93,29 @@ CHOICES = [
 def test_the_linter_of_the_configuration_corrects_the_spec_and_is_recorded(
     desk: Desk, files: dict[str, str], linter: str, call: str
 ) -> None:
-    for name in ("rubocop", "standardrb", "bundle"):
-        desk.program(name)
+    desk.program("standardrb")
+    desk.recorded("rubocop", shutil.which("rubocop"))
+    if "Gemfile" in files:
+        desk.recorded("bundle", BUNDLE)
+        desk.shop.write("vendor/standard/standard.gemspec", GEM)
     for path, text in files.items():
         desk.shop.write(path, text)
     said = desk.polish()
     assert said.code in (0, 2), said.err
-    assert desk.calls() == [call]
+    assert desk.calls() == [call] + [call.removeprefix("bundle exec ")] * ("Gemfile" in files), "Bundler starts it"
     assert desk.shop.document()["automation"]["linter"] == linter
+    assert (desk.shop.root / "Gemfile.lock").exists() == ("Gemfile" in files), "Bundler has resolved the Gemfile"
+    if linter == "rubocop":
+        assert "eq( :" not in desk.shop.read(SPEC), "it has corrected the spec"
 
 
 @pytest.mark.proves("S1-POL-03")
-@pytest.mark.parametrize("text", ["", "gem 'standard_deviation'\n# gem 'standard'\n"])
+@pytest.mark.parametrize("text", ["", f"{GEMS}# gem 'standard'\n"])
 def test_without_a_configured_linter_null_is_recorded_with_a_warning(desk: Desk, text: str) -> None:
-    for name in ("rubocop", "standardrb", "bundle"):
+    for name in ("rubocop", "standardrb"):
         desk.program(name)
     if text:
+        desk.recorded("bundle", BUNDLE)
         desk.shop.write("Gemfile", text)
     said = desk.polish()
     assert said.code == 2, said.err

@@ -157,6 +157,20 @@ def test_an_agent_may_claim_in_the_other_form_and_moot_renders_its_own(shop: Sho
     assert worked or any("is left" in one for one in shop.document()["automation"]["errors"])
 
 
+@pytest.mark.proves("S1-HARD-02")
+@pytest.mark.parametrize("marker", ["architect", "implementer", "polisher"])
+def test_before_the_skeleton_a_marker_is_reported_with_that_as_missing_and_the_stages_run_as_if_it_were_not_there(
+    staffed: Shop, marker: str
+) -> None:
+    staffed.rspec("analyzer", SOURCE, "process")
+    text = staffed.read(METADATA).replace(f"{marker}_completed: false", f"{marker}_completed: true")
+    assert text != staffed.read(METADATA)
+    staffed.write(METADATA, text)
+    said = staffed.run()
+    assert f"/automation/{marker}_completed: true is not accepted: rspec-skeleton has not completed." in said.err
+    assert f"\n{marker} passed" in said.err, "it is not taken for completed"
+
+
 @pytest.mark.proves("S1-HARD-02", "S1-PRE-02")
 def test_a_marker_out_of_order_lets_no_stage_start_and_is_reported_also_if_the_command_fails(begun: Shop) -> None:
     begun.write(METADATA, begun.read(METADATA).replace("implementer_completed: false", "implementer_completed: true"))

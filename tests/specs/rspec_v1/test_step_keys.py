@@ -198,6 +198,40 @@ def test_a_stage_runs_again_exactly_if_something_changed_that_it_depends_on(
     check(shop, monkeypatch, rows)
 
 
+WRITES = """
+Dir.mkdir('spec/fixtures') unless Dir.exist?('spec/fixtures')
+File.write('spec/fixtures/answer.yml', 'a: 1') unless File.exist?('spec/fixtures/answer.yml')
+"""
+EDITS = "File.write('lib/rates.rb', 'RATE = 2') if File.read('lib/rates.rb') == 'RATE = 1'\n"
+
+
+@NEEDS
+@pytest.mark.proves("S1-POL-04")
+def test_what_tests_record_is_their_own_work_but_a_file_that_changed_while_they_ran_is_not(staffed: Shop) -> None:
+    helper = staffed.read("spec/spec_helper.rb")
+    staffed.write("spec/spec_helper.rb", helper + WRITES)
+    assert ran(staffed.run()) == ALL
+    assert (staffed.root / "spec/fixtures/answer.yml").exists()
+    assert ran(staffed.run()) == "", "the tests have recorded a fixture"
+    staffed.write("lib/rates.rb", "RATE = 1")
+    staffed.write("spec/spec_helper.rb", helper + EDITS)
+    assert ran(staffed.run()) == "polisher"
+    assert staffed.read("lib/rates.rb") == "RATE = 2"
+    assert ran(staffed.run()) == "polisher", "they may have loaded it before it was edited"
+    assert ran(staffed.run()) == ""
+
+
+@NEEDS
+@pytest.mark.proves("S1-POL-04")
+def test_what_a_command_has_polished_is_polished_again_after_a_change_of_the_project(shop: Shop) -> None:
+    shop.agents(polisher="nothing")
+    assert ran(shop.run()) == ALL
+    assert ran(shop.run()) == ""
+    shop.write("lib/rates.rb", "RATE = 1\n")
+    assert ran(shop.run()) == "polisher"
+    assert ran(shop.run()) == ""
+
+
 # --- an analysis that is used again -----------------------------------------------------------------------------------
 
 ORDER = """\

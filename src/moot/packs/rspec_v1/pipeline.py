@@ -9,14 +9,14 @@ from moot.core.errors import Usage
 from moot.core.json_codec import dumps
 from moot.core.text import command_line
 from moot.packs.rspec_v1 import analysis, programs
-from moot.packs.rspec_v1.project_state import project_state
+from moot.packs.rspec_v1.project_state import project_files, project_state, state_after
 from moot.packs.rspec_v1.validation import validate
 from moot.packs.ruby.loaded_files import LOADED
 from moot.pipelines.contract import Pipeline, Problem, StageError, StageOutput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from typing import Any, ClassVar
 
     from moot.api.call import Call
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 VERSION = "1"
 _REST = ("rest-is-kept", "rest-is-kept-but-factory-calls", "only-style-of-the-rest-changed")
+_FILES = "the files of the project"
+_PROJECT = "project"  # in the answer of the polisher: the state of the files that its result belongs to
 INVALID, AGAIN = "Invalid metadata format", "Re-run rspec-analyzer."
 
 
@@ -80,6 +82,7 @@ class RspecV1Pipeline(Pipeline):
         self.existing = ""  # what to do with a block that is there already
         self.cached: Cached | None = None  # an earlier analysis of the target
         self.fault = ""  # why the cached document cannot be used
+        self.commanded: Collection[str] = ()  # the stages that have a command
         self.analysed = False  # whether the analyzer has run for this request
         self.document: Callable[[], Mapping[str, Any] | None] = lambda: None  # all of it, as the log has it now
         self.keeps = ""  # the command with which a person keeps what is outside the method's block
@@ -120,8 +123,8 @@ class RspecV1Pipeline(Pipeline):
         """What else a result depends on.
 
         The analysis: the time of the source's last change, so that a touched source is analysed again, its version, and
-        the setting that it uses. The polisher, which runs RSpec and a linter: how they are started, and everything that
-        they may read.
+        the setting that it uses. The polisher, which runs RSpec and a linter: how they are started, and, for a command,
+        everything that they may read. The built-in one records the files itself, see `stale`.
         """
         root, source = given.target.root, given.path("source")
         match given.stage.name:
@@ -130,18 +133,20 @@ class RspecV1Pipeline(Pipeline):
                 progressions = dumps([list(one) for one in self.settings["progressions"]])
                 return {**found, "the version of the analysis": analysis.VERSION, "the progressions": progressions}
             case "polisher":
-                used = programs.identity(root, self.settings)
-                return {
-                    "the commands of the programs": used,
-                    "the files of the project": project_state(root, self.state),
-                }
+                used = {"the commands of the programs": programs.identity(root, self.settings)}
+                by_command = "polisher" in self.commanded
+                return {**used, _FILES: project_state(root, self.state)} if by_command else used
         return {}
 
-    def stale(self, given: StageInput, _earlier: EarlierResult) -> str:
+    def stale(self, given: StageInput, earlier: EarlierResult) -> str:
         """An analysis is used again only if the document has passed the steps of the protocol, too.
 
-        A validation, only without a new analysis, and while its result is in the document.
+        A validation, only without a new analysis, and while its result is in the document. What the built-in polisher
+        did, only while the files are as its programs have found and left them.
         """
+        if given.stage.name == "polisher" and "polisher" not in self.commanded:
+            same = earlier.answer().get(_PROJECT) == project_state(given.target.root, self.state)
+            return "" if same else f"{_FILES} changed"
         if given.stage.name == "validation":
             if self.analysed:
                 return "the source was analysed again"
@@ -205,7 +210,10 @@ class RspecV1Pipeline(Pipeline):
         from moot.packs.rspec_v1 import polisher
 
         self._check_allowed(given)
-        return polisher.polish(given, self.settings)
+        root = given.target.root
+        before = project_files(root, self.state)
+        done = polisher.polish(given, self.settings)
+        return done.replace(answer={_PROJECT: state_after(root, self.state, before)})
 
     def _polish_holds(self, before: StageInput, after: StageInput) -> Iterator[Problem]:
         yield from _late("polisher_criteria", "by_command")(self._polish_of_command_holds)(before, after)

@@ -17,11 +17,11 @@ from stat import S_ISREG
 from moot.location import caches
 from moot.packs.rspec_v1.places import digest_of
 from moot.packs.ruby.loaded_files import LOADED
-from moot.pipelines.file_digests import FileDigests
+from moot.pipelines.file_digests import FileDigests, whole_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from moot.pipelines.file_digests import NamedFile
 
@@ -29,6 +29,7 @@ _MOST = 200_000  # files
 _SUFFIXES = (".rb", ".yml", ".yaml", ".json", ".erb", ".rake", ".ru", ".csv", ".sql", ".gemspec", ".lock")
 _NAMES = frozenset(("Gemfile", "Rakefile", "rspec", "ruby-version"))
 _CODE = ("app", "lib")  # in these folders of the root, and in the following ones anywhere, every file counts
+_LOCKS = ("Gemfile.lock",)  # written by Bundler itself
 _FIXTURES = frozenset(("fixtures", "support"))
 _NEVER, _LEFT_OUT = frozenset((".git", "node_modules")), frozenset(("tmp", "log", "coverage"))
 _known: dict[tuple[str, str], FileDigests] = {}  # by state directory and root
@@ -39,15 +40,42 @@ def project_state(root: str, state: str) -> str:
 
     `state`: the state directory of the workspace.
     """
-    name = f"project-{digest_of(root)}"
-    known = _known.get((state, root))
-    if known is None:
-        known = _known[state, root] = FileDigests.of(caches.recall_parsed(state, name))
-    found = known.of_all([*islice(_files(root), _MOST), *_of_user()])
+    known = _digests(root, state)
+    found = known.of_all(_counted(root))
     if known.news:
         known.news = False
-        caches.keep_parsed(state, name, known.plain())
+        caches.keep_parsed(state, _cache(root), known.plain())
     return found
+
+
+def project_files(root: str, state: str) -> dict[str, str]:
+    """The digest of each of these files, by name."""
+    return _digests(root, state).by_name(_counted(root))
+
+
+def state_after(root: str, state: str, before: Mapping[str, str]) -> str:
+    """The state that a result of programs belongs to. `before`: the files as they were when the first one began.
+
+    A file that appears while they run is their work: Bundler writes its lock file, and tests record what they fetched.
+    A file that changes may be the work of a person, whom the programs may not have noticed.
+    """
+    after = project_files(root, state)
+    return whole_of({**after, **before, **{name: after[name] for name in _LOCKS if name in after}})
+
+
+def _digests(root: str, state: str) -> FileDigests:
+    known = _known.get((state, root))
+    if known is None:
+        known = _known[state, root] = FileDigests.of(caches.recall_parsed(state, _cache(root)))
+    return known
+
+
+def _cache(root: str) -> str:
+    return f"project-{digest_of(root)}"
+
+
+def _counted(root: str) -> list[NamedFile]:
+    return [*islice(_files(root), _MOST), *_of_user()]
 
 
 def _files(root: str) -> Iterator[NamedFile]:

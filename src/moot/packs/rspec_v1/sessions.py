@@ -45,10 +45,13 @@ def remembered(call: Call, request: Request) -> Remembered:
 
 def pipeline_for(call: Call, request: Request, known: Remembered, existing: str = "") -> RspecV1Pipeline:
     """The pipeline, ready for this request."""
+    from moot.pipelines.commands import commands_of
+
     pipeline = RspecV1Pipeline(pack_of(call))
     pipeline.state, pipeline.existing = call.place.state, existing
     pipeline.document = lambda: document_of(call, request.key)
     pipeline.allows = lambda program: _allows(call, program)
+    pipeline.commanded = commands_of(call, pipeline)
     pipeline.cached = _cached(request, known)
     pipeline.keeps = command_line(f"{PACK} run", *_named(request), options="--keep")
     return pipeline
