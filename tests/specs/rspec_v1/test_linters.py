@@ -1,7 +1,7 @@
 """Which linter the polisher starts, with which words, and what becomes of its result.
 
-RuboCop, RSpec and Bundler are the real ones, behind scripts on PATH that record how they are called. StandardRB is in no
-package of Debian, so it is a stand-in: a program on PATH, and for Bundler also an empty gem in the project.
+RuboCop, RSpec and Bundler are the real ones, behind scripts on PATH that record how they are called. StandardRB is in
+no package of Debian, so it is a stand-in: a program on PATH, and for Bundler also an empty gem in the project.
 """
 
 from __future__ import annotations
