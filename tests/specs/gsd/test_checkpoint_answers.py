@@ -10,7 +10,7 @@ import pytest
 
 from moot import Workspace
 from moot.core.errors import Held, Refused, Unknown
-from tests.specs.gsd.board import AGENT, REACHED, Board
+from tests.specs.gsd.board import AGENT, FOLDER, REACHED, Board
 from tests.surfaces.command import PATIENCE
 
 KINDS = ("human-verify", "decision", "human-action")
@@ -174,3 +174,131 @@ def test_two_users_who_answer_at_once_leave_one_answer(board: Board) -> None:
     assert sorted(outcomes) == sorted([kept, *[f"refused, {kept}"] * (len(words) - 1)])
     answers = [event["answer"] for event in board.shown() if event["type"] == "checkpoint:resolved"]
     assert answers == [kept]
+
+
+def planned(board: Board) -> None:
+    """Plan 01-03 has one task, makes a file, and 01-04 depends on it."""
+    makes = ("must_haves:", "  artifacts:", "    - path: src/a.ts")
+    board.plan_file("01-03", "phase: 01-base", "plan: 03", *makes, tasks=("Look at it",))
+    board.plan_file("01-04", "phase: 01-base", "plan: 04", 'depends_on: ["01-03"]', tasks=("Build on it",))
+
+
+def plan_states(board: Board) -> dict[str, str]:
+    return {plan.plan: plan.state for plan in board.gsd.phase("01").plans}
+
+
+def assert_held(board: Board, *, shown: int = 0) -> None:
+    """The completion of task 1 of plan 01-03 does not count."""
+    phase = board.gsd.phase("01")
+    assert (phase.completed, phase.waiting, phase.done) == (0, 1, 0)
+    assert plan_states(board) == {"01-03": "waiting", "01-04": "blocked"}
+    assert board.gsd.wait(phase="01", tasks=1, timeout=0).outcome == "timeout"
+    assert board.gsd.wait(phase="01", plans=1, timeout=0).outcome == "timeout"
+    assert board.gsd.wait(plan="01-04", timeout=0).outcome == "timeout"
+    context = board.file(f"{FOLDER}/shared-context.json")
+    assert len(context["completed_tasks"]) == shown
+    assert context["completed_plans"] == []
+    assert "01-03.1" in board("needs-me").out
+
+
+def assert_counts(board: Board) -> None:
+    assert plan_states(board) == {"01-03": "done", "01-04": "ready"}
+    outcome = board.gsd.wait(phase="01", tasks=1, timeout=0)
+    assert (outcome.outcome, [task.commit for task in outcome.completed]) == ("completed", ["abc1234"])
+    assert board.gsd.wait(plan="01-04", timeout=0).outcome == "completed"
+    context = board.file(f"{FOLDER}/shared-context.json")
+    (done,) = context["completed_tasks"]
+    assert (done["plan"], done["task"], done["commit"], done["agent"]) == ("01-03", 1, "abc1234", AGENT)
+    assert (context["completed_plans"], context["active_agents"]) == (["01-03"], [])
+    assert context["last_commit"]["commit"] == "abc1234"
+    assert board.ws.task_show("01-03.1").task.state == "completed"
+
+
+@pytest.mark.proves("S4-DEC-07", "S4-ROL-03")
+@pytest.mark.parametrize("started", [True, False])
+@pytest.mark.parametrize("way", ["verb", "event", "withdraw"])
+def test_a_completion_before_the_answer_is_recorded_and_counts_from_the_answer_on(
+    board: Board, way: str, *, started: bool
+) -> None:
+    planned(board)
+    if started:
+        board.start("01-03", 1)
+    board.emit({**REACHED, "task": 1})
+    (name,) = [one.id for one in board.ws.checkpoints()]
+    done = board.gsd.emit({"type": "task:completed", "agent": AGENT, "plan": "01-03", "task": 1, "commit": "abc1234"})
+    (flag,) = [flag for flag in done.flags if flag.startswith("open_checkpoint")]
+    assert name in flag
+    assert_held(board)
+    assert board.ws.task_show("01-03.1").task.state != "completed"
+    again = board.gsd.emit({"type": "task:completed", "agent": AGENT, "plan": "01-03", "task": 1, "commit": "abc1234"})
+    assert any(flag.startswith("repeat") for flag in again.flags)
+    assert_held(board)
+    if way == "verb":
+        board.ws.checkpoint_resolve(name, "approved")
+    elif way == "event":
+        board.gsd.emit({"type": "checkpoint:resolved", "plan": "01-03", "task": 1, "answer": "approved"})
+    else:
+        board.ws.checkpoint_withdraw(name, reason="Not needed.")
+    assert_counts(board)
+
+
+@pytest.mark.proves("S4-DEC-07", "S4-ROL-03")
+def test_a_completion_in_a_file_is_held_until_the_last_of_two_checkpoints_is_answered(board: Board) -> None:
+    planned(board)
+    reached = {**REACHED, "task": 1}
+    end = {"type": "task:completed", "agent": AGENT, "plan": "01-03", "task": 1, "commit": "abc1234"}
+    board.write(reached, {**reached, "checkpointType": "decision"}, end)
+    board("mirror")
+    first, second = [one.id for one in board.ws.checkpoints()]
+    assert_held(board)
+    board.ws.checkpoint_resolve(second, "approved")
+    assert_held(board)
+    board.ws.checkpoint_resolve(first, "approved")
+    assert_counts(board)
+
+
+@pytest.mark.proves("S4-DEC-07")
+@pytest.mark.parametrize("verb", [True, False])
+def test_a_checkpoint_after_the_completion_takes_it_back_until_the_answer(board: Board, *, verb: bool) -> None:
+    planned(board)
+    board.start("01-03", 1)
+    board.complete("01-03", 1)
+    assert_counts(board)
+    if verb:
+        board.ws.checkpoint_reach("Good enough?", task="01-03.1")
+    else:
+        board.emit({**REACHED, "task": 1})
+    assert_held(board)
+    board.ws.checkpoint_resolve(board.ws.checkpoints()[0].id, "approved")
+    assert_counts(board)
+
+
+@pytest.mark.proves("S4-DEC-07")
+def test_a_completion_by_moots_own_verb_is_held_too(board: Board) -> None:
+    planned(board)
+    board.start("01-03", 1)
+    board.emit({**REACHED, "task": 1})
+    board.ws.task_complete("01-03.1")
+    phase = board.gsd.phase("01")
+    assert (phase.completed, phase.waiting, phase.done) == (0, 1, 0)
+    assert plan_states(board)["01-04"] == "blocked"
+    board.ws.checkpoint_resolve(board.ws.checkpoints()[0].id, "approved")
+    assert plan_states(board) == {"01-03": "done", "01-04": "ready"}
+
+
+@pytest.mark.proves("S4-DEC-07", "S4-LIF-06")
+def test_a_completion_that_is_held_can_be_taken_back_by_a_start_or_a_failure(board: Board) -> None:
+    planned(board)
+    for take_back, state in ((board.start, "running"), (board.fail, "failed")):
+        board.start("01-03", 1)
+        board.emit({**REACHED, "task": 1})
+        board.complete("01-03", 1)
+        assert_held(board)
+        take_back("01-03", 1)
+        board.ws.checkpoint_resolve(board.ws.checkpoints()[0].id, "rejected")
+        (task,) = board.gsd.plan("01-03").plan.tasks
+        assert task.state == state
+        assert plan_states(board)["01-04"] == "blocked"
+    board.start("01-03", 1)
+    board.complete("01-03", 1)
+    assert_counts(board)

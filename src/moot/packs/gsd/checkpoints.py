@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from moot.core.deciders.checkpoint import Checkpoint
     from moot.packs.gsd.telling import Telling
 
-LIST = "checkpoints"  # by task: the id of its last checkpoint, and those of earlier ones that were open then
+LIST = tasks.CHECKPOINTS
 
 
 def present(telling: Telling) -> None:
@@ -35,10 +35,9 @@ def present(telling: Telling) -> None:
         options=_options(event.get("options")),
         task=telling.task,
     )
-    earlier = [state.id for state in _open(telling)]
+    earlier = tasks.open_checkpoints(telling)
     work.do("checkpoint", identity, command, pack=FEED)
-    row = {"id": identity, "plan": event["plan"], "task": event["task"], "number": telling.number}
-    telling.put(LIST, telling.task, {**row, **({"earlier": earlier} if earlier else {})})
+    keep(telling, identity, earlier)
     about = f"{event['plan']} task {event['task']} ({event['checkpointType']})"
     telling.tell(
         (ORCHESTRATORS,), f"{identity}: {about} awaits: {event['awaiting']}", thread=identity, task=telling.task
@@ -56,11 +55,17 @@ def decide(telling: Telling) -> bool:
     return True
 
 
+def keep(telling: Telling, identity: str, earlier: list[str]) -> None:
+    """Keep the id of a new checkpoint with its task. A completion of the task no longer counts."""
+    event = telling.event
+    row = {"id": identity, "plan": event["plan"], "task": event["task"], "number": telling.number}
+    telling.put(LIST, telling.task, {**row, **({"earlier": earlier} if earlier else {})})
+    tasks.hold(telling)
+
+
 def _open(telling: Telling) -> list[Checkpoint]:
     """The open checkpoints of the task that the event names, oldest first."""
-    row = telling.rows.get(LIST, telling.task) or {}
-    names = [*row.get("earlier", ()), *([row["id"]] if row else [])]
-    return [state for name in names if (state := telling.work.state("checkpoint", name)).open]
+    return [telling.work.state("checkpoint", name) for name in tasks.open_checkpoints(telling)]
 
 
 def _who(telling: Telling) -> str:

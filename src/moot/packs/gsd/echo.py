@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 from moot.core.principal import label
 from moot.core.text import age
-from moot.packs.gsd import claims, handlers, tasks
+from moot.packs.gsd import claims, handlers, runs, tasks
 from moot.packs.gsd.handlers import table_of
 from moot.packs.gsd.ids import decision_of, task_of
 from moot.packs.gsd.taking import finish
@@ -78,7 +78,15 @@ def _post(work: Work, posting: Posting, table: HandlerTable, cause: Telling | No
         from moot.packs.gsd import decisions
 
         decisions.allot(telling)
-    finish(telling)
+    step = runs.RunStep()
+    if event["type"] == runs.COMPLETED:
+        step = runs.held_step(step, tasks.open_checkpoints(telling))
+        telling.flags += step.flags
+    finish(telling, step)
+    if event["type"] == "checkpoint:reached" and "task" in event:
+        from moot.packs.gsd import checkpoints
+
+        checkpoints.keep(telling, keys["checkpoint"][0], tasks.open_checkpoints(telling))
     if event["type"] == "checkpoint:resolved":
         from moot.packs.gsd import checkpoints
 

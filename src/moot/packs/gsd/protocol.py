@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 class Gsd(Protocol):
     """See the module."""
 
-    closers = (show_plans, plan_needs.close, close)
+    closers = (show_plans, close, plan_needs.close, close)  # what is echoed may end plans; what that satisfies is echoed
     forms: Mapping[str, str] = {
         "plans": "moot.packs.gsd.sources:PlanForm",
         "summaries": "moot.packs.gsd.sources:SummaryForm",

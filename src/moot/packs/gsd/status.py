@@ -1,8 +1,8 @@
 """How phases, plans and tasks stand, read from the views: for the verbs, the section of `moot watch`, and concerns.
 
 A task is what its latest run says (the list `tasks` of the feed). It is stalled if its agent has sent no event for too
-long. Until it has ended, it waits for the user while it has an open checkpoint, whether or not anybody announced its
-start. A plan is done when its declared tasks are completed, or when it has a summary.
+long. Unless it has failed, it waits for the user while it has an open checkpoint, whether or not anybody announced its
+start or end. A plan is done when its declared tasks are completed, or when it has a summary.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from moot.core.errors import Unknown
 from moot.core.task.leases import has_lapsed
 from moot.packs.gsd.event_filter import plans_of
 from moot.packs.gsd.ids import covers, phase_name, phase_of, plan_of, task_of
+from moot.packs.gsd.runs import HELD
 from moot.packs.gsd.sources import PlanFacts, all_plans
 from moot.packs.gsd.status_records import (
     BLOCKED,
@@ -75,6 +76,8 @@ class Snapshot:
             silent = max(0.0, self.now - self._last_sign(row))
             stalled = has_lapsed(silent, self.limits["stalled_after"])
             state = WAITING if checkpoint is not None else STALLED if stalled else RUNNING
+        if state == HELD:
+            state = WAITING
         found = TaskStatus(
             plan=row["plan"],
             task=row["task"],

@@ -73,7 +73,7 @@ def _take(telling: Telling) -> int:
 def finish(telling: Telling, step: runs.RunStep = _NOTHING) -> int:
     """Post an event whose meaning is decided, and do what follows from it. Returns its number."""
     kind = telling.type
-    acting = () if step.repeat else telling.handlers.built_in(kind)
+    acting = () if step.repeat or step.held else telling.handlers.built_in(kind)
     if kind == "decision:made":
         from moot.packs.gsd import decisions
 
@@ -98,6 +98,8 @@ def finish(telling: Telling, step: runs.RunStep = _NOTHING) -> int:
         decisions.tell_running(telling)
     for name in acting:
         _handle(name, telling)
+    if kind == "checkpoint:resolved" and "task" in telling.event:
+        tasks.release(telling)
     return number
 
 

@@ -12,6 +12,7 @@ from moot.core.principal import Actor, label
 from moot.core.task import AddTask, MoveTask
 from moot.core.text import command_line
 from moot.packs.gsd import durations, runs
+from moot.packs.gsd.handlers import SYNC
 from moot.packs.gsd.ids import phase_name, plan_of, task_of
 from moot.packs.gsd.sources import PLANS, SUMMARIES, plan_facts
 from moot.packs.gsd.telling import FEED, ONLY, Telling, instance_of
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from moot.packs.gsd.rows import Rows
 
 LIST, LIFECYCLE = "tasks", "gsd/task"
+CHECKPOINTS = "checkpoints"  # by task: the id of its last checkpoint, and those of earlier ones that were open then
 _UNKNOWN_TIME = "no_duration: the times of start and end do not give one"
 
 
@@ -42,7 +44,7 @@ def decide(telling: Telling) -> runs.RunStep:
     row = telling.rows.get(LIST, name) or {}
     task = work.task(name)
     state, holder = (task.state, task.holder) if moves else (row.get("state", ""), row.get("instance"))
-    step = runs.step(state, telling.type, same_agent=holder == actor.principal)
+    step = _step(telling, state, row, same_agent=holder == actor.principal)
     if step.clash:
         _clash(telling, name, holder or "", row.get("started") or task.since)
     for flag in step.flags:
@@ -52,6 +54,23 @@ def decide(telling: Telling) -> runs.RunStep:
         move = MoveTask(verb=step.verb, actor=actor, reason=event.get("error"), flags=tuple(telling.flags))
         work.do("task", name, move, pack=FEED)
     return step
+
+
+def _step(telling: Telling, state: str, row: dict[str, Any], *, same_agent: bool) -> runs.RunStep:
+    """The step for the event, also for a task whose completion is held, or will be."""
+    held = row.get("state") == runs.HELD
+    if held and telling.type == runs.STARTED and same_agent:
+        return runs.RunStep(flags=("rerun: the completion of the last run, which was not counted yet, is taken back",))
+    step = runs.step(state, telling.type, same_agent=same_agent)
+    early = runs.held_step(step, open_checkpoints(telling)) if telling.type == runs.COMPLETED else step
+    return runs.RunStep(flags=(runs.AGAIN,), repeat=True) if held and early.held else early
+
+
+def open_checkpoints(telling: Telling) -> list[str]:
+    """The ids of the open checkpoints of the task that the event names, oldest first."""
+    row = telling.rows.get(CHECKPOINTS, telling.task) or {}
+    names = [*row.get("earlier", ()), *([row["id"]] if row else [])]
+    return [name for name in names if telling.work.state("checkpoint", name).open]
 
 
 def ensure(telling: Telling, creator: str) -> bool:
@@ -126,7 +145,7 @@ def record(telling: Telling, step: runs.RunStep) -> None:
         return
     event, name = telling.event, telling.task
     row: dict[str, Any] = telling.rows.get(LIST, name) or {}
-    begins = telling.type == runs.STARTED or row.get("state") != runs.RUNNING
+    begins = telling.type == runs.STARTED or row.get("state") not in (runs.RUNNING, runs.HELD)
     run = row.get("run", 0) + 1 if begins else row.get("run", 1)
     found: dict[str, Any] = {"plan": event["plan"], "task": event["task"], "agent": event["agent"]}
     found |= {"instance": instance(telling), "run": run, "seen": telling.work.at, "flags": list(telling.flags)}
@@ -136,10 +155,38 @@ def record(telling: Telling, step: runs.RunStep) -> None:
     if telling.type == runs.STARTED:
         found |= {"state": runs.RUNNING, "started": telling.at, "start": telling.number}
     else:
-        found |= {"state": runs.ENDED[telling.type], "ended": telling.at, "end": telling.number}
+        state = runs.HELD if step.held else runs.ENDED[telling.type]
+        found |= {"state": state, "ended": telling.at, "end": telling.number}
         found |= {key: event.get(key) for key in ("commit", "duration", "error")}
         found |= {"seconds": durations.seconds(event.get("duration"))}
     telling.change(LIST, name, found)
+
+
+def hold(telling: Telling) -> None:
+    """The task of the event has reached a checkpoint: if it is completed, that does not count before the answer."""
+    plan = plan_of(telling.event["plan"])
+    if plan is not None and (telling.rows.get(LIST, telling.task) or {}).get("state") == runs.ENDED[runs.COMPLETED]:
+        telling.change(LIST, telling.task, {"state": runs.HELD})
+        telling.drop("completed_tasks", telling.task)
+        show_progress(telling, plan.name)
+
+
+def release(telling: Telling) -> None:
+    """A checkpoint of the task of the event is answered: if none is open, a completion that was held counts now."""
+    row, name = telling.rows.get(LIST, telling.task) or {}, telling.task
+    if row.get("state") != runs.HELD or open_checkpoints(telling):
+        return
+    work, task = telling.work, telling.work.task(name)
+    own = task.lifecycle == LIFECYCLE and not work.lifecycle(LIFECYCLE).withheld
+    if own and task.state != runs.ENDED[runs.COMPLETED]:
+        move = MoveTask(verb=runs.MOVES[runs.COMPLETED], actor=Actor(principal=row["instance"]))
+        work.do("task", name, move, pack=FEED)
+    telling.change(LIST, name, {"state": runs.ENDED[runs.COMPLETED]})
+    if SYNC in telling.handlers.built_in(runs.COMPLETED):
+        said = {"type": runs.COMPLETED, "taskName": row.get("name"), "timestamp": row["ended"]}
+        said |= {key: row.get(key) for key in ("plan", "task", "agent", "commit", "duration")}
+        event = {key: value for key, value in said.items() if value is not None}
+        show_completion(Telling(work, event, by=telling.by, handlers=telling.handlers))
 
 
 def _refresh(telling: Telling) -> None:
