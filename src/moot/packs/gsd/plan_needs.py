@@ -4,13 +4,17 @@ A plan needs the artifacts that its file lists under `needs`, and what the plans
 `must_haves.artifacts`) until these are done. Needs are declared and dropped in the commit that takes in a changed file.
 Those that somebody declared over a surface are left alone.
 
+If a plan is done without having announced an artifact, the plans after it do not wait for it any longer. The list
+`unannounced` of the feed remembers it: it is shown (`moot.packs.gsd.status`), and a late announcement still satisfies
+the need.
+
 Plans that wait in a circle are never refused, only reported.
 """
 
 from __future__ import annotations
 
-from moot.core.deciders.dependency import DeclareNeed, DropNeed
-from moot.core.deciders.feed import Listed
+from moot.core.deciders.dependency import DeclareNeed, DependencyProvided, DropNeed
+from moot.core.deciders.feed import Listed, ListRows
 from moot.core.deciders.graph import find_path
 from moot.packs.gsd.handlers import PACK
 from moot.packs.gsd.rows import rows_of
@@ -28,6 +32,8 @@ if TYPE_CHECKING:
     from moot.views.store import Store
 
 WHO = "moot"  # who declares the needs of files
+UNANNOUNCED = "unannounced"  # by artifact: the plans that went on without it; since when, and who was to make it
+_END = "\U0010ffff"
 _PREFIXES = tuple(f"document/{PACK}.-.{mirror}." for mirror in (PLANS, SUMMARIES))
 _ALL = 1 << 31
 
@@ -43,6 +49,17 @@ def close(work: Work) -> None:
     if changed:
         rows = rows_of(work, FEED)
         settle(work, changed, lambda plan: rows.get("completed_plans", plan) is not None)
+    for name in [draft.stream.partition("/")[2] for draft in work.drafts if draft.type == DependencyProvided.type]:
+        ask_again(work, name)
+
+
+def ask_again(work: Work, artifact: str) -> None:
+    """Declare the needs of the plans that went on without an artifact that is announced now."""
+    row = rows_of(work, FEED).get(UNANNOUNCED, artifact)
+    if row is not None:
+        work.do("feed", FEED, ListRows(list=UNANNOUNCED, drops=(artifact,)))
+        for plan in row:
+            work.do("dependency", artifact, DeclareNeed(needer=needer(plan), who=WHO), pack=PACK)
 
 
 def _concerned(draft: Draft) -> Iterable[str]:
@@ -63,11 +80,17 @@ def settle(work: Work, changed: Iterable[str], done: Callable[[str], bool] = lam
         if name not in news and news.isdisjoint(facts.depends_on):
             continue
         wanted, had = wants(facts, plans, done), known.get(name, set())
+        promised = {} if facts.summary or done(name) else _promised(facts, plans)
+        _forget(work, name, kept={*promised} - {*wanted})
         for artifact in wanted:
             work.do("dependency", artifact, DeclareNeed(needer=needer(name), who=WHO), pack=PACK)
-        for artifact in sorted(had - set(wanted)):
-            if work.state("dependency", artifact).waiting.get(needer(name)) == WHO:
+        for artifact in sorted(had - {*wanted}):
+            need = work.state("dependency", artifact)
+            if need.waiting.get(needer(name)) == WHO:
                 work.do("dependency", artifact, DropNeed(needer=needer(name)), pack=PACK)
+                if artifact in promised:
+                    row = {name: {"since": need.since[needer(name)], "from": promised[artifact]}}
+                    work.do("feed", FEED, ListRows(list=UNANNOUNCED, puts={artifact: row}, merges=True))
 
 
 def wants(facts: PlanFacts, plans: Mapping[str, PlanFacts], done: Callable[[str], bool]) -> tuple[str, ...]:
@@ -77,6 +100,19 @@ def wants(facts: PlanFacts, plans: Mapping[str, PlanFacts], done: Callable[[str]
     before = [plans[name] for name in facts.depends_on if name in plans]
     made = [path for one in before if not (one.summary or done(one.id)) for path in one.makes]
     return tuple(dict.fromkeys(path for path in (*facts.needs, *made) if path not in facts.makes))
+
+
+def _promised(facts: PlanFacts, plans: Mapping[str, PlanFacts]) -> dict[str, str]:
+    """What the plans before a plan make, done or not: each path with its plan."""
+    return {path: name for name in reversed(facts.depends_on) if name in plans for path in plans[name].makes}
+
+
+def _forget(work: Work, plan: str, kept: Collection[str]) -> None:
+    """Forget what the plan went on without, except for these artifacts."""
+    for artifact, row in rows_of(work, FEED).between(UNANNOUNCED, "", _END).items():
+        if plan in row and artifact not in kept:
+            change = {"puts": {artifact: {plan: None}}, "merges": True} if len(row) > 1 else {"drops": (artifact,)}
+            work.do("feed", FEED, ListRows(list=UNANNOUNCED, **change))
 
 
 def _declared(store: Store) -> dict[str, set[str]]:

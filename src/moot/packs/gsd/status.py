@@ -12,6 +12,7 @@ from moot.core.errors import Unknown
 from moot.core.task.leases import has_lapsed
 from moot.packs.gsd.event_filter import plans_of
 from moot.packs.gsd.ids import covers, phase_name, phase_of, plan_of, task_of
+from moot.packs.gsd.plan_needs import UNANNOUNCED
 from moot.packs.gsd.runs import HELD
 from moot.packs.gsd.sources import PlanFacts, all_plans
 from moot.packs.gsd.status_records import (
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from moot.views.store import Store
 
     Row = dict[str, Any]
+    Needs = dict[str, list[MissingArtifact]]
 
 _RECENT = 50  # events of a plan that are searched for the last sign of life of an agent
 
@@ -63,7 +65,7 @@ class Snapshot:
         self.now = call.clock.wall_seconds()
         self.limits = settings(call)
         self.files: dict[str, PlanFacts] = all_plans(self.store)
-        self.missing = _missing(self.store)
+        self.missing, self.unannounced = _missing(self.store), _unannounced(self.store)
         self.claims = _claims(self)
         self.checkpoints = _open_checkpoints(self.store)
 
@@ -150,6 +152,7 @@ class Snapshot:
             depends_on=facts.depends_on,
             tasks=tuple(known),
             missing=tuple(self.made_by(one, name) for one in missing),
+            unannounced=tuple(self.unannounced.get(name, ())),
             claims=tuple(claim for claim in self.claims if plan_of(claim.plan) == plan_of(name)),
             problems=facts.problems,
         )
@@ -286,14 +289,24 @@ def _open_of(store: Store, plan: PlanId) -> list[Checkpoint]:
     return [state for known, state in named if known is not None and known[0] == plan]
 
 
-def _missing(store: Store) -> dict[str, list[MissingArtifact]]:
+def _missing(store: Store) -> Needs:
     """The artifacts that plans wait for, by plan."""
-    found: dict[str, list[MissingArtifact]] = {}
+    found: Needs = {}
     for need in queries.things(store, "dependency"):
         for needer, since in need.since.items():
             plan = plan_of(needer.removeprefix("plan:")) if needer.startswith("plan:") else None
             if plan is not None:
                 found.setdefault(plan.name, []).append(MissingArtifact(artifact=need.id, since=since))
+    return found
+
+
+def _unannounced(store: Store) -> Needs:
+    """The artifacts that plans went on without, by plan."""
+    found: Needs = {}
+    for artifact, row in feeds.rows(store, FEED, UNANNOUNCED).items():
+        for plan, about in row.items():
+            one = MissingArtifact(artifact=artifact, since=about["since"], expected_from=about["from"])
+            found.setdefault(plan, []).append(one)
     return found
 
 

@@ -75,6 +75,7 @@ def phase_lines(phase: PhaseStatus) -> Iterator[Line]:
         yield plan_line(plan)
         yield from (task_line(task, indent="  ") for task in plan.tasks)
         yield from (missing_line(one, indent="  ") for one in plan.missing)
+        yield from (unannounced_line(one, indent="  ") for one in plan.unannounced)
         yield from (claim_line(one, indent="  ") for one in plan.claims)
         yield from (problem_line(one, indent="  ") for one in plan.problems)
 
@@ -111,6 +112,15 @@ def missing_line(one: MissingArtifact, indent: str = "") -> Line:
         maker = f"{one.expected_from} makes it" if one.expected_from else "nobody is known to make it"
     tone = "warn" if one.maker or one.expected_from else "bad"
     return ((f"{indent}needs ", "dim"), (one_line(one.artifact, _LONG), "warn"), (f" ({maker})", tone))
+
+
+def unannounced_line(one: MissingArtifact, indent: str = "") -> Line:
+    """An artifact that a plan could expect, because the plan that makes it is done."""
+    return ((f"{indent}! {one_line(one.artifact, _LONG)} ({unannounced(one)})", "warn"),)
+
+
+def unannounced(one: MissingArtifact) -> str:
+    return f"{one.expected_from} is done, and has not announced it"
 
 
 def claim_line(one: HeldPath, indent: str = "") -> Line:

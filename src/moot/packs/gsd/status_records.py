@@ -79,6 +79,7 @@ class PlanStatus(Record):
     depends_on: tuple[str, ...] = ()
     tasks: tuple[TaskStatus, ...] = ()
     missing: tuple[MissingArtifact, ...] = ()
+    unannounced: tuple[MissingArtifact, ...] = ()  # of plans before it that are done; it does not wait for them
     claims: tuple[HeldPath, ...] = ()
     decisions: tuple[str, ...] = ()  # the ids of those that affect it
     problems: tuple[str, ...] = ()

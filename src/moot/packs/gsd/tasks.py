@@ -10,7 +10,7 @@ from moot.core import timestamps
 from moot.core.errors import Held
 from moot.core.principal import Actor, label
 from moot.core.task import AddTask, MoveTask
-from moot.core.text import command_line
+from moot.core.text import command_line, first_few
 from moot.packs.gsd import durations, runs
 from moot.packs.gsd.handlers import SYNC
 from moot.packs.gsd.ids import phase_name, plan_of, task_of
@@ -50,6 +50,8 @@ def decide(telling: Telling) -> runs.RunStep:
     for flag in step.flags:
         telling.flag(flag)
     _fill(telling, repeat=step.repeat)
+    if telling.type == runs.COMPLETED and not step.repeat:
+        _flag_unannounced(telling)
     if step.verb and moves:
         move = MoveTask(verb=step.verb, actor=actor, reason=event.get("error"), flags=tuple(telling.flags))
         work.do("task", name, move, pack=FEED)
@@ -135,6 +137,20 @@ def _fill(telling: Telling, *, repeat: bool) -> None:
         telling.flag(f"incomplete: {' and '.join(missing)} cannot be filled in without the start")
     if "commit" not in event:
         telling.flag("no_commit: the completion names no commit")
+
+
+def _flag_unannounced(telling: Telling) -> None:
+    """Flag the last completion of a plan if nobody has announced what the plan must make."""
+    plan = plan_of(telling.event["plan"])
+    assert plan is not None, "the plan was checked"
+    facts = plan_facts(telling.work, plan.name)
+    ended = (runs.ENDED[runs.COMPLETED], runs.HELD)
+    completed = {name for name, row in of_plan(telling.rows, plan.name).items() if row["state"] in ended}
+    if not 0 < len(facts.tasks) <= len({*completed, telling.task}):
+        return
+    missing = [path for path in facts.makes if not telling.work.state("dependency", path).artifacts]
+    if missing:
+        telling.flag(f"unannounced: no artifact:created came for {first_few(missing)}, which plan {plan} makes")
 
 
 def record(telling: Telling, step: runs.RunStep) -> None:

@@ -1,15 +1,17 @@
 """Plans that wait in vain: in a circle, or for an artifact that no running or waiting plan is known to make.
 
 Such plans are reported once they have waited for `waiting_after` of [pack.gsd]. They are never refused or released.
+Artifacts that a plan is done without having announced are reported to those that expected them, too.
 """
 
 from __future__ import annotations
 
 from moot.api.protocol.pack_views import Concern
 from moot.core import timestamps
-from moot.core.text import first_few
+from moot.core.text import command_line, first_few
 from moot.packs.gsd.ids import phase_name, plan_of
 from moot.packs.gsd.plan_needs import circles
+from moot.packs.gsd.status_lines import unannounced
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,6 +57,11 @@ def _unmade(view: Snapshot) -> Iterator[Concern]:
             if why:
                 said = f"{plan} waits for {one.artifact}, {why}"
                 yield Concern("unmade", plan, said, _REMEDY, one.since, plan)
+    for plan, expected in view.unannounced.items():
+        for one in expected:
+            if _is_due(view, one.since):
+                said = f"{plan} can go on without {one.artifact}: {unannounced(one)}"
+                yield Concern("unannounced", plan, said, command_line("gsd plan", plan), one.since, plan)
 
 
 def _why_nobody(view: Snapshot, one: MissingArtifact, plan: str) -> str:

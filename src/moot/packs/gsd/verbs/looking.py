@@ -63,6 +63,7 @@ def plan(call: Call, plan: str) -> Answer:
     lines = [status_lines.plan_line(found)]
     lines += [status_lines.task_line(task, indent="  ") for task in found.tasks]
     lines += [status_lines.missing_line(one, indent="  ") for one in found.missing]
+    lines += [status_lines.unannounced_line(one, indent="  ") for one in found.unannounced]
     lines += [status_lines.claim_line(one, indent="  ") for one in found.claims]
     said = list(status_lines.text(lines))
     said += ["  " + one_line(f"{row['id']} {row['decision']} ({row['rationale']})", 500) for row in decisions]

@@ -11,7 +11,7 @@ from moot.api.verbs.events import deadline_of, until
 from moot.core.errors import AwaitedFailed, TimedOut, Usage
 from moot.core.record import Record
 from moot.core.text import age, counted, first_few, one_line
-from moot.packs.gsd import evidence, status
+from moot.packs.gsd import evidence, status, status_lines
 from moot.packs.gsd.ids import phase_name, phase_of, plan_of
 from moot.packs.gsd.status_records import COMPLETED, DONE, FAILED, PLANNED, STALLED
 from moot.packs.gsd.vain_waits import vain_waits
@@ -50,11 +50,15 @@ class PhaseOutcome(Record):
 
 
 class PlanOutcome(Record):
-    """How the wait for a plan ended: `outcome` is completed or timeout."""
+    """How the wait for a plan ended: `outcome` is completed or timeout.
+
+    `unannounced` has artifacts of plans before it that are done and have not announced them.
+    """
 
     outcome: str
     plan: str
     missing: tuple[MissingArtifact, ...] = ()
+    unannounced: tuple[MissingArtifact, ...] = ()
     answers: tuple[Checkpoint, ...] = ()
 
 
@@ -176,8 +180,9 @@ def _for_needs(call: Call, plan: str, end: float) -> Answer:
     def outcome(word: str, found: PlanStatus) -> Answer:
         names = [one.artifact for one in found.missing]
         said = f"{found.plan} waits for {first_few(names)}" if names else f"{found.plan} has what it needs"
-        result = PlanOutcome(outcome=word, plan=found.plan, missing=found.missing)
-        return Answer(result=result, say=(one_line(said, 500),), code=_CODES[word])
+        result = PlanOutcome(outcome=word, plan=found.plan, missing=found.missing, unannounced=found.unannounced)
+        notes = status_lines.text(status_lines.unannounced_line(one, indent="  ") for one in found.unannounced)
+        return Answer(result=result, say=(one_line(said, 500), *notes), code=_CODES[word])
 
     told: set[str] = set()
 
