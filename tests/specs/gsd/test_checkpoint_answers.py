@@ -302,3 +302,14 @@ def test_a_completion_that_is_held_can_be_taken_back_by_a_start_or_a_failure(boa
     board.start("01-03", 1)
     board.complete("01-03", 1)
     assert_counts(board)
+
+
+@pytest.mark.proves("S4-INS-03", "S4-DEC-07")
+def test_a_task_without_a_plan_file_is_still_known_after_the_answer(board: Board) -> None:
+    board.emit(REACHED)
+    board.ws.checkpoint_resolve(board.ws.checkpoints()[0].id, "ok")
+    (task,) = board.gsd.plan("01-03").plan.tasks
+    assert (task.task, task.state, task.checkpoint) == (2, "planned", "")
+    assert "  2 planned" in board("gsd", "phase", "01").out.splitlines()
+    board.emit({"type": "artifact:created", "path": "a.ts", "createdBy": "01-07"})
+    assert board("gsd", "plan", "01-07").code == 0  # it has an event

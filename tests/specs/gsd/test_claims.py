@@ -261,3 +261,26 @@ def test_a_change_of_a_file_that_another_plan_has_claimed_is_flagged_and_its_hol
     told = [mail["text"] for mail in project.ask("mailbox", name="@gsd-executor")["messages"]]
     assert len([text for text in told if "a.ts" in text and "plan 01-03" in text]) == 1
     assert "claimed" not in project.flags(created("a.ts", plan="01-02"), "Ada")
+
+
+@pytest.mark.proves("S4-HRD-11")
+def test_a_release_with_a_cause_of_its_own_is_a_sign_of_life(make_project: Callable[..., Project]) -> None:
+    clock = MovableClock()
+    project = make_project(clock=clock)
+
+    def silent_for() -> float:
+        (task,) = project.ask("gsd plan", plan="01-02")["plan"]["tasks"]
+        return float(task["silent_for"])
+
+    project.emit(started())
+    project.emit(claimed())
+    clock.by += 1000.0
+    assert silent_for() >= 1000.0
+    project.emit(released(cause="I do not need it"))
+    assert silent_for() < 500.0
+    project.emit(claimed())
+    clock.by += 2000.0
+    project.look()  # now moot ends the claim
+    last = project.file()["lastEventId"]
+    assert (project.events_shown[-1]["type"], project.flags_of(last)) == ("file:released", ["taken_away"])
+    assert silent_for() >= 2000.0

@@ -288,3 +288,10 @@ def test_an_outside_service_is_attached_by_naming_a_handler_and_no_agent_changes
         assert site.handle() == [("gsd/announce", "done")]
     ((_, _, body),) = service.got
     assert json.loads(body)["version"] == "1.3"
+
+
+@pytest.mark.proves("S4-CUS-04")
+def test_the_report_at_the_first_event_names_the_file(site: Site) -> None:
+    site.configure('{"event_handlers": {"task:started": ["slack"]}}')
+    (told,) = site.warnings(site.emit(STARTED), "handler_unusable")
+    assert ".planning/config.json, line 1, column " in told

@@ -184,3 +184,35 @@ def test_a_completion_stores_only_what_follows_from_it(board: Board) -> None:
     last = board.ws.log(limit=50)
     kinds = {event.type for event in last if event.commit == last[-1].commit}
     assert kinds == {"task:completed", "feed:posted", "feed:listed"}
+
+
+@pytest.mark.proves("S4-EMI-01")
+def test_options_are_a_list_like_others(board: Board) -> None:
+    words = words_of({**REACHED, "checkpointType": "decision"})
+    assert board("gsd", "emit", *words, "options=jose", "options=jsonwebtoken").code == 0
+    assert board.shown()[-1]["options"] == ["jose", "jsonwebtoken"]
+    assert board.ws.checkpoints()[0].options == ("jose", "jsonwebtoken")
+
+
+@pytest.mark.proves("S4-EMI-01")
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("checkpoint:reached", "plan=01-03", 'options=["a", "b"]'),
+        ("build:passed", "hosts=a", "hosts=b"),
+        ("build:passed", "hosts=a", 'hosts:=["b"]'),
+    ],
+)
+def test_a_list_that_cannot_be_understood_is_refused_with_the_form_that_can(board: Board, words: tuple[str, ...]) -> None:
+    refused = board("gsd", "emit", *words)
+    key = words[-1].partition("=")[0].removesuffix(":")
+    assert refused.code == 2
+    assert f"{key}:=JSON" in refused.err
+    assert board.shown() == []
+
+
+@pytest.mark.proves("S4-EMI-04")
+def test_an_item_in_brackets_that_is_not_json_is_text(board: Board) -> None:
+    board.emit(CREATED)
+    assert board("gsd", "emit", "artifact:modified", "path=src/models/user.ts", "changes=[api] new field").code == 0
+    assert board.shown()[-1]["changes"] == ["[api] new field"]

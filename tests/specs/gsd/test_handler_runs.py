@@ -317,3 +317,17 @@ def test_one_query_shows_which_handlers_ran_how_long_with_which_result_and_what_
 
         (one,) = person.pack(Blackboard).handlers(2)
         assert [run.handler for run in one.handlers] == list(completed)
+
+
+@pytest.mark.proves("S4-INS-04")
+def test_the_open_handlers_do_not_include_those_that_are_done(site: Site) -> None:
+    site.script("works")
+    site.script("later")
+    site.handlers(task_completed=["builtin:blackboard-sync", "custom:works", "custom:later"])
+    site.emit(STARTED)
+    site.emit(COMPLETED)
+    site.allow("gsd/works")
+    site.handle()
+    assert list(runs(site)) == ["builtin:blackboard-sync", "custom:works", "custom:later"]
+    assert list(runs(site, "--open")) == ["custom:later"]
+    assert "blackboard-sync" not in site.moot("gsd", "handlers", "--open").out

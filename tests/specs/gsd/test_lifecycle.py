@@ -204,3 +204,26 @@ def test_the_failing_variant_shows_the_error(project: Project) -> None:
     found = run_of(project)
     assert (found["started"], found["ended"]) == ("2024-01-15T10:30:00Z", "2024-01-15T10:45:00Z")
     assert (found["state"], found["error"]) == ("failed", "Test verification failed")
+
+
+@pytest.mark.proves("S4-LIF-09")
+def test_the_end_of_a_run_that_another_agent_started_is_flagged(project: Project) -> None:
+    for name in ("Ada", "Bob"):
+        project.run("join", name, name=name)
+    for task, end in ((1, completed), (2, failed)):
+        project.emit(started(task=task), "Ada")
+        assert project.refused(started(task=task), "Bob").code == "task_running"
+        assert "other_agent" in project.flags(end(task=task), "Bob")
+    project.emit(started(task=3), "Ada")
+    assert "other_agent" not in project.flags(completed(task=3), "Ada")
+    project.take(started(task=4), completed(task=4))
+    assert "other_agent" not in project.flags_of(project.file()["lastEventId"])
+    project.emit(started(task=5), "Ada")
+    project.take(completed(task=5))  # may be Ada, who wrote it into the file
+    assert "other_agent" not in project.flags_of(project.file()["lastEventId"])
+    project.emit(started(task=6), "Ada")
+    project.take(completed(task=6, agent="gsd-verifier"))
+    assert "other_agent" in project.flags_of(project.file()["lastEventId"])
+    project.emit(started(task=7), "Ada")
+    project.run("task complete", "Bob", task="01-02.7")
+    assert "other_agent" in project.flags_of(project.file()["lastEventId"])

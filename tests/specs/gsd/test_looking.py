@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from moot.core.errors import Unknown, Usage
-from tests.specs.gsd.board import AGENT, CLAIMED, EVENTS, FOLDER, Board, until
+from moot import Workspace
+from tests.specs.gsd.board import AGENT, CLAIMED, EVENTS, FOLDER, REACHED, Board, until
 from tests.surfaces.command import PATIENCE
 
 
@@ -245,3 +246,42 @@ def test_the_check_names_where_a_file_is_not_json(board: Board, file: str) -> No
     assert re.search(rf"^{re.escape(file)}:3:\d+: ", bad.out, re.MULTILINE)
     assert board("pack", "check", "gsd").out == bad.out
     assert {one.file for one in board.gsd.check().problems} == {file}
+
+
+# What nobody works on
+
+
+def test_a_plan_none_of_whose_tasks_runs_is_not_shown_as_running(board: Board) -> None:
+    board.start("01-05", 1)
+    board.complete("01-05", 1)
+    assert board("gsd", "plan", "01-05").out.splitlines()[0] == "01-05 idle 1/1"
+    assert board.gsd.phase("01").done == 0  # nobody knows how many tasks it has
+    assert "01-05 idle" in board("watch", "--once").out
+    board.start("01-05", 2)
+    assert board.gsd.plan("01-05").plan.state == "running"
+
+
+@pytest.mark.proves("S4-INS-02")
+def test_a_plan_that_stands_still_is_not_said_to_work_on_what_others_need(new_board: Callable[..., Board]) -> None:
+    board = new_board("stalled_after = 1\n")
+    board.plan_file("01-01", "must_haves: {artifacts: [src/made.ts]}", tasks=("Make it",))
+    board.gsd.need("01-03", "src/made.ts")
+
+    def said() -> str:
+        return board("gsd", "waiting").out.splitlines()[1]
+
+    board.start("01-01", 1)
+    until(lambda: said() == "  needs src/made.ts (01-01 makes it, and is stalled)", "the plan stalls")
+    (made,) = board.gsd.waiting()[0].missing
+    assert (made.maker, made.expected_from, made.expected_state) == ("", "01-01", "stalled")
+    board.emit({**REACHED, "plan": "01-01", "task": 1})
+    assert said() == "  needs src/made.ts (01-01 makes it, and waits for you)"
+    board.fail("01-01", 1)
+    assert said() == "  needs src/made.ts (01-01 makes it, and has failed)"
+
+
+def test_a_claim_without_a_plan_is_shown_without_one(board: Board) -> None:
+    with Workspace(board.root) as ada:
+        ada.join("Ada")
+        ada.claim("a.ts")
+    assert re.fullmatch(r"a.ts Ada since 20.*\n", board("gsd", "claims").out)

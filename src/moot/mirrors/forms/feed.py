@@ -246,7 +246,10 @@ class FeedForm(Form):
             )
         except Refused as error:  # by the code of the pack
             return NewEntry(entry=entry, place=place, error=error)
-        number = adopted if adopted is not None else self.number_of(entry)
+        own = self.number_of(entry)
+        if adopted is not None and own is not None and own != adopted:
+            saying = saying.replace(flags=(*saying.flags, f"renumbered: it had the number {own} in the file"))
+        number = adopted if adopted is not None else own
         saying = saying.replace(number=number, prints=(self._print(entry),))
         return NewEntry(entry=entry, place=place, saying=saying)
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 LIST = "claims"
 DEFAULT_TTL = 1800.0
+TAKEN_AWAY = "taken_away"  # the flag of a `file:released` that does not come from the holder
 
 
 class PathHolder(Record):

@@ -99,10 +99,10 @@ def _events(work: Work, draft: Draft) -> Iterable[Posting]:
     key = draft.stream.partition("/")[2]
     match draft.type:
         case "file:lapsed":
-            return _released(work, draft, _why_lapsed(draft))
+            return _released(work, draft, _why_lapsed(draft), taken_away=True)
         case "file:released" if not own:
             reason = draft.data.get("reason") or ("released by force" if draft.data.get("forced") else "")
-            return _released(work, draft, reason)
+            return _released(work, draft, reason, taken_away=bool(draft.data.get("forced")))
         case "file:claimed" if not own:
             return _claimed(work, draft)
         case "task:started" | "task:completed" | "task:failed" if not own:
@@ -128,14 +128,15 @@ def _why_lapsed(draft: Draft) -> str:
     return f"no event from its holder for {age(draft.data.get('silent_for') or 0.0)}"
 
 
-def _released(work: Work, draft: Draft, cause: str) -> Iterator[Posting]:
+def _released(work: Work, draft: Draft, cause: str, *, taken_away: bool) -> Iterator[Posting]:
+    flags = (f"{claims.TAKEN_AWAY}: its holder did not release it",) if taken_away else ()
     for path in claims.paths_of(tuple(draft.data["paths"])):
         telling = Telling(work, {"type": "file:released", "timestamp": work.at}, by=work.by)
         row = telling.rows.get(claims.LIST, path) or {}
         holder = claims.holder_of(draft.data["holder"])
         agent, plan = row.get("agent", holder.agent), row.get("plan", holder.plan)
         event = {"type": "file:released", "path": path, "agent": agent, **({"plan": plan} if plan else {})}
-        yield {**event, **({"cause": cause} if cause else {})}, (), {}
+        yield {**event, **({"cause": cause} if cause else {})}, flags, {}
 
 
 def _claimed(work: Work, draft: Draft) -> Iterator[Posting]:
@@ -174,6 +175,8 @@ def _moved(work: Work, draft: Draft, key: str) -> Iterator[Posting]:
         event["taskName"] = row.get("name") or task.title
     if draft.type == "task:completed":
         flags = ("no_commit: the completion names no commit",)
+    if draft.type != "task:started":
+        flags += tasks.ended_by_another(row, work.by, event["agent"])
     yield event, flags, {}
 
 

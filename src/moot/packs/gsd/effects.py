@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from moot.engine.unit_of_work import Work
     from moot.settings import Settings
 
-FOLDER = ".planning/handlers"
+FOLDER, CONFIG_FILE = ".planning/handlers", ".planning/config.json"
 DEEPEST = 10  # events, each emitted by a handler of the one before
 TIMEOUT = 30.0
 STREAM = f"feed/{PACK}"
@@ -66,7 +66,8 @@ class GsdEffects(PackEffects):
         table = known_handlers(call.engine.read()) if kinds else HandlerTable()
         for kind in kinds:
             named = [resolved(name, root_of(call), registered_in(call.settings)) for name in table.custom(kind)]
-            for problem in (*table.wrong.get(kind, ()), *(one for one in named if isinstance(one, str))):
+            wrong = (f"{CONFIG_FILE}, {problem}" for problem in table.wrong.get(kind, ()))
+            for problem in (*wrong, *(one for one in named if isinstance(one, str))):
                 yield Notice("handler_unusable", f"A handler of {kind} cannot run: {problem}.")
 
 

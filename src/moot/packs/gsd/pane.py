@@ -67,7 +67,7 @@ def concerns(call: Call) -> Iterator[Concern]:
             continue
         ttl = left + claim.silent_for
         if left < _EXPIRING * ttl:
-            said = f"The claim of {claim.agent} of {claim.plan} on {claim.path} "
+            said = f"The claim of {claim.agent}{claim.plan and f' of {claim.plan}'} on {claim.path} "
             said += "has expired" if left <= 0 else f"ends in {age(left)}, unless it sends an event"
             yield Concern(
                 "claim_expiring", claim.path, said, command_line("gsd claims", claim.path), claim.since, claim.agent

@@ -4,7 +4,7 @@
     ----------------------  ----------------------  ----------------------  ----------------------
     none, pending           a run begins            a run without a start   a run without a start
     running, same agent     again                   the run ends            the run ends
-    running, another agent  double start            the run ends            the run ends
+    running, another agent  double start            the run ends, flagged   the run ends, flagged
     completed               the next run, a rerun   repeat                  a run without a start
     failed                  the next run            a run without a start   repeat
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from moot.core import timestamps
 from moot.core.errors import Unknown
 from moot.core.task.leases import has_lapsed
-from moot.packs.gsd.event_filter import plans_of
 from moot.packs.gsd.ids import covers, phase_name, phase_of, plan_of, task_of
+from moot.packs.gsd.claims import TAKEN_AWAY
 from moot.packs.gsd.plan_needs import UNANNOUNCED
 from moot.packs.gsd.runs import HELD
 from moot.packs.gsd.sources import PlanFacts, all_plans
@@ -20,6 +20,7 @@ from moot.packs.gsd.status_records import (
     COMPLETED,
     DONE,
     FAILED,
+    IDLE,
     PLANNED,
     READY,
     RUNNING,
@@ -33,6 +34,7 @@ from moot.packs.gsd.status_records import (
     TaskStatus,
     WaitingPlan,
 )
+from moot.packs.gsd.tasks import CHECKPOINTS
 from moot.packs.gsd.telling import FEED
 from moot.views import feeds, queries, states
 
@@ -107,8 +109,8 @@ class Snapshot:
         for entry in feeds.last_entries(self.store, FEED, _RECENT, [("plan", plan.name)]):
             event = entry.event
             own = event.get("agent", row["agent"]) == row["agent"] and "requiredBy" not in event
-            lapsed = event.get("type") == "file:released" and "cause" in event  # moot or somebody else released it
-            if own and not lapsed and not entry.cause and plan in plans_of(event):
+            taken_away = any(flag.startswith(TAKEN_AWAY) for flag in entry.flags)
+            if own and not taken_away and not entry.cause:
                 return max(seen, entry.at)
         return seen
 
@@ -116,21 +118,24 @@ class Snapshot:
         """The tasks whose ids are from `prefix` on and before `end`, by plan."""
         found: dict[str, list[TaskStatus]] = {}
         rows = feeds.rows(self.store, FEED, "tasks", (prefix, end))
-        for name in dict.fromkeys((*rows, *(name for name in self.checkpoints if prefix <= name < end))):
+        asking = (name for name in self.checkpoints if prefix <= name < end)
+        for name in dict.fromkeys((*rows, *asking, *feeds.rows(self.store, FEED, CHECKPOINTS, (prefix, end)))):
             known = task_of(name)
             if known is not None:
                 checkpoint = self.checkpoints.get(name)
-                task = self.task(rows[name], checkpoint) if name in rows else self._unannounced(name)
+                task = self.task(rows[name], checkpoint) if name in rows else self._not_started(name)
                 found.setdefault(known[0].name, []).append(task)
         return {plan: sorted(tasks, key=lambda task: task.task) for plan, tasks in found.items()}
 
-    def _unannounced(self, name: str) -> TaskStatus:
-        """A task that has reached a checkpoint, and whose start nobody announced."""
+    def _not_started(self, name: str) -> TaskStatus:
+        """A task that has reached a checkpoint, answered or not, and whose start nobody announced."""
         known = task_of(name)
         assert known is not None, "the caller has checked it"
         plan, number = known[0].name, known[1]
         titles = self.files.get(plan, PlanFacts(id=plan)).tasks
         title = titles[number - 1] if number <= len(titles) else ""
+        if name not in self.checkpoints:
+            return TaskStatus(plan, number, title, PLANNED)
         return _asking(TaskStatus(plan, number, title, WAITING), self.checkpoints[name])
 
     # --- plans -------------------------------------------------------------------------------------------------------
@@ -173,7 +178,7 @@ class Snapshot:
             return UNREADABLE
         if missing or not all(map(self.is_done, facts.depends_on)):
             return BLOCKED
-        return RUNNING if COMPLETED in held else READY
+        return IDLE if COMPLETED in held else READY
 
     def makers(self, artifact: str, waiting: str) -> list[str]:
         """The plans that are known to make an artifact, by a claim on the path or by their files."""
@@ -184,9 +189,15 @@ class Snapshot:
 
     def made_by(self, one: MissingArtifact, waiting: str) -> MissingArtifact:
         """The missing artifact, with the plans that are known to make it."""
-        makers = self.makers(one.artifact, waiting)
-        running = next((name for name in makers if self.runs(name)), "")
-        return one.replace(maker=running, expected_from=makers[0] if makers else "")
+        makers = {name: self._doing(name) for name in self.makers(one.artifact, waiting)}
+        running = next((name for name, state in makers.items() if state == RUNNING), "")
+        expected, state = next(iter(makers.items()), ("", ""))
+        return one.replace(maker=running, expected_from=expected, expected_state=state)
+
+    def _doing(self, name: str) -> str:
+        """What the tasks of a plan do that have begun and are not completed; empty if there are none."""
+        held = {task.state for task in self.tasks(f"{name}.", f"{name}/").get(name, ())}
+        return next((state for state in (RUNNING, WAITING, STALLED, FAILED) if state in held), "")
 
     def runs(self, name: str) -> bool:
         """Whether a task of the plan is running."""
@@ -257,7 +268,8 @@ def checkpoints(call: Call, plan: str) -> list[Checkpoint]:
 def known_plan(call: Call, plan: PlanStatus) -> PlanStatus:
     """The plan, if anything is known about it."""
     view = Snapshot(call)
-    if plan.tasks or plan.missing or plan.claims or plan.plan in view.files:
+    said = next(feeds.last_entries(view.store, FEED, 1, [("plan", plan.plan)]), None)
+    if plan.tasks or plan.missing or plan.claims or plan.plan in view.files or said is not None:
         return plan
     raise Unknown(
         "unknown_plan",

@@ -3,7 +3,18 @@
 from __future__ import annotations
 
 from moot.core.text import age, counted, first_few, one_line
-from moot.packs.gsd.status_records import BLOCKED, COMPLETED, DONE, FAILED, READY, RUNNING, STALLED, UNREADABLE, WAITING
+from moot.packs.gsd.status_records import (
+    BLOCKED,
+    COMPLETED,
+    DONE,
+    FAILED,
+    IDLE,
+    READY,
+    RUNNING,
+    STALLED,
+    UNREADABLE,
+    WAITING,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,7 +63,7 @@ def summary_lines(phase: PhaseStatus) -> Iterator[Line]:
         yield (*plan_line(plan), ("  ", ""), *_now(plan))
 
 
-_URGENCY = (FAILED, STALLED, UNREADABLE, WAITING, RUNNING, BLOCKED, READY)
+_URGENCY = (FAILED, STALLED, UNREADABLE, WAITING, RUNNING, IDLE, BLOCKED, READY)
 
 
 def _now(plan: PlanStatus) -> Line:
@@ -106,12 +117,20 @@ def task_line(task: TaskStatus, indent: str = "") -> Line:
 
 
 def missing_line(one: MissingArtifact, indent: str = "") -> Line:
-    if one.maker:
-        maker = f"{one.maker} works on it"
-    else:
-        maker = f"{one.expected_from} makes it" if one.expected_from else "nobody is known to make it"
     tone = "warn" if one.maker or one.expected_from else "bad"
-    return ((f"{indent}needs ", "dim"), (one_line(one.artifact, _LONG), "warn"), (f" ({maker})", tone))
+    return ((f"{indent}needs ", "dim"), (one_line(one.artifact, _LONG), "warn"), (f" ({who_makes(one)})", tone))
+
+
+_BUT = {WAITING: ", and waits for you", STALLED: ", and is stalled", FAILED: ", and has failed"}
+
+
+def who_makes(one: MissingArtifact) -> str:
+    """Who works on an artifact, or should."""
+    if one.maker:
+        return f"{one.maker} works on it"
+    if not one.expected_from:
+        return "nobody is known to make it"
+    return f"{one.expected_from} makes it{_BUT.get(one.expected_state, '')}"
 
 
 def unannounced_line(one: MissingArtifact, indent: str = "") -> Line:

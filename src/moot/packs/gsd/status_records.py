@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from moot.core.record import Record
 
-# The states of a task, in the words of the protocol. `planned`: a plan file lists it, and nobody has started it.
+# The states of a task, in the words of the protocol. `planned`: it is known, and nobody has started it.
 PLANNED, RUNNING, STALLED, WAITING, COMPLETED, FAILED = (
     "planned",
     "running",
@@ -13,8 +13,9 @@ PLANNED, RUNNING, STALLED, WAITING, COMPLETED, FAILED = (
     "completed",
     "failed",
 )
-# The states of a plan. `blocked`: it waits for artifacts or for other plans. `unreadable`: its file says no task.
-READY, BLOCKED, DONE, UNREADABLE = "ready", "blocked", "done", "unreadable"
+# The states of a plan. `blocked`: it waits for artifacts or for other plans. `idle`: some tasks are completed, none runs,
+# and it is not done. `unreadable`: its file says no task.
+READY, BLOCKED, IDLE, DONE, UNREADABLE = "ready", "blocked", "idle", "done", "unreadable"
 
 
 class TaskStatus(Record):
@@ -41,12 +42,16 @@ class TaskStatus(Record):
 
 
 class MissingArtifact(Record):
-    """An artifact that a plan waits for. `maker` is the running plan that is known to work on it, if there is one."""
+    """An artifact that a plan waits for. `maker` is the running plan that is known to work on it, if there is one.
+
+    `expected_state`: of the tasks of `expected_from`: running, waiting, stalled, failed; empty if none has begun.
+    """
 
     artifact: str
     since: str
     maker: str = ""
     expected_from: str = ""  # the plan whose file says that it makes it
+    expected_state: str = ""
 
 
 class WaitingPlan(Record):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from moot.core import timestamps
 from moot.core.errors import Held
-from moot.core.principal import Actor, label
+from moot.core.principal import Actor, label, same_agent
 from moot.core.task import AddTask, MoveTask
 from moot.core.text import command_line, first_few
 from moot.packs.gsd import durations, runs
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from moot.packs.gsd.rows import Rows
 
 LIST, LIFECYCLE = "tasks", "gsd/task"
+PLAN = "plan:"  # how the principals of agents begin that are known only by their plan and name
 CHECKPOINTS = "checkpoints"  # by task: the id of its last checkpoint, and those of earlier ones that were open then
 _UNKNOWN_TIME = "no_duration: the times of start and end do not give one"
 
@@ -64,8 +65,23 @@ def _step(telling: Telling, state: str, row: dict[str, Any], *, same_agent: bool
     if held and telling.type == runs.STARTED and same_agent:
         return runs.RunStep(flags=("rerun: the completion of the last run, which was not counted yet, is taken back",))
     step = runs.step(state, telling.type, same_agent=same_agent)
+    if telling.type != runs.STARTED:
+        step = step.replace(flags=(*step.flags, *ended_by_another(row, instance(telling), telling.event["agent"])))
     early = runs.held_step(step, open_checkpoints(telling)) if telling.type == runs.COMPLETED else step
     return runs.RunStep(flags=(runs.AGAIN,), repeat=True) if held and early.held else early
+
+
+def ended_by_another(row: dict[str, Any], principal: str, agent: str) -> tuple[str, ...]:
+    """The flag of the end of a run that another agent has started. `principal`, `agent`: who ends it.
+
+    An agent that is known only from files may be the same as one with a name, if they are of one kind.
+    """
+    holder = str(row.get("instance") or "")
+    if row.get("state") != runs.RUNNING or same_agent(holder, principal):
+        return ()
+    if row.get("agent") == agent and (holder.startswith(PLAN) or principal.startswith(PLAN)):
+        return ()
+    return (f"other_agent: the task was running under {row.get('agent')} ({label(holder)})",)
 
 
 def open_checkpoints(telling: Telling) -> list[str]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     Fields = dict[str, Any]
 
 NUMBERS = ("task",)
-LISTS = ("provides", "changes", "affects", "requiredBy")
+LISTS = ("provides", "changes", "affects", "requiredBy", "options")
 SEVERAL = ("file:claimed", "file:released")  # of several paths at once
 _EXAMPLE = "moot gsd emit task:failed agent=gsd-executor plan=01-02 task=1 error='Tests fail'"
 
@@ -47,7 +47,7 @@ def _fields(words: Sequence[str]) -> Fields:
         if key == "type":
             raise _usage("The type of the event comes first, without `type=`.")
         if raw and key in found:
-            raise _usage(f"The field {key} is given twice.")
+            raise _twice(key)
         found[key] = _json(value, key) if raw else _added(found, key, value)
     return found
 
@@ -55,13 +55,30 @@ def _fields(words: Sequence[str]) -> Fields:
 def _added(found: Fields, key: str, value: str) -> Any:
     """The value of a field after one more `KEY=VALUE`."""
     if key in LISTS:
+        if _is_json_list(value):
+            said = f"{key}={value[:60]} would be a list with this text as its only item."
+            raise Usage("bad_arguments", said, f"For a list in JSON, write {key}:=JSON: `{key}:='{value[:60]}'`.")
         return [*found.get(key, []), value] if value or key in found else []  # `provides=` is an empty list
     if key not in found:
         return int(value) if key in NUMBERS and value.isascii() and value.isdigit() else value
     if key == "path":
         before = found[key]
         return [*(before if isinstance(before, list) else [before]), value]
-    raise _usage(f"The field {key} is given twice.")
+    raise _twice(key)
+
+
+def _twice(key: str) -> Usage:
+    remedy = f"If it is a list, give it as {key}:=JSON: `{key}:='[\"a\", \"b\"]'`."
+    return Usage("bad_arguments", f"The field {key} is given twice.", remedy)
+
+
+def _is_json_list(text: str) -> bool:
+    import json
+
+    try:
+        return text.lstrip().startswith("[") and isinstance(json.loads(text), list)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _given_as_json(text: str) -> list[Fields]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _WIDTH = 160
 _ENDS = ("effect:done", "effect:failed", "effect:parked")
+_OVER = ("done", "dropped")
 
 
 class HandlerRun(Record):
@@ -61,6 +62,8 @@ def handlers(call: Call, event: int | None, since: str | None, until: str | None
         call.warn("more", f"The last {limit} of {len(found)} events are shown: use a higher --limit, or --since.")
     runs = HandlerRuns(call)
     shown = [runs.of(entry) for entry in found[-limit:]]
+    if open:
+        shown = [one.replace(handlers=tuple(run for run in one.handlers if run.state not in _OVER)) for one in shown]
     rows = [
         (f"#{one.number}", one.type, run.handler, run.state, str(run.attempts), age(run.seconds), run.detail)
         for one in shown
@@ -178,7 +181,7 @@ HANDLERS = Verb(
         Param("event", "The number of an event. Default: all events of the period.", type="int", positional=True),
         Param("since", "Only events that arrived at or after this time."),
         Param("until", "Only events that arrived before this time."),
-        Param("open", "Only events with a handler that has not succeeded yet.", type="flag"),
+        Param("open", "Only handlers that have not succeeded yet.", type="flag"),
         Param("limit", "Maximum number of events, the last ones.", type="int", default=50),
     ),
     examples=("moot gsd handlers 42", "moot gsd handlers --since '2h ago' --open"),

@@ -88,7 +88,7 @@ def claims(call: Call, path: str | None, by: str | None, plan: str | None) -> An
         and (plan is None or same_plan(one.plan, plan))
     ]
     rows = tuple(_claim(one) for one in found)
-    lines = tuple(f"{row[0]} {row[1]} of {row[2]} since {row[3]}, ends {row[4]}" for row in rows)
+    lines = tuple(f"{row[0]} {row[1]}{row[2] and f' of {row[2]}'} since {row[3]}, ends {row[4]}" for row in rows)
     nobody = f"Nobody holds {one_line(wanted, _LONG)}." if wanted is not None else "No claims."
     headings = ("path", "agent", "plan", "since", "ends", "task")
     table = Table(headings, rows, title=f"Claims: {counted(len(rows), 'path')}") if rows else None
@@ -124,10 +124,7 @@ def waiting(call: Call) -> Answer:
 
 
 def _missing(one: Any) -> tuple[str, ...]:
-    makes = (
-        f"{one.maker} works on it" if one.maker else f"{one.expected_from} makes it" if one.expected_from else "nobody"
-    )
-    return one_line(one.artifact, _LONG), local(one.since), makes
+    return one_line(one.artifact, _LONG), local(one.since), status_lines.who_makes(one)
 
 
 def check(call: Call) -> Answer:
