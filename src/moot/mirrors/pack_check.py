@@ -53,6 +53,8 @@ _NOT_PROBLEMS = (
     "mailbox_not_emptied",
     "source_defective",
 )  # notices of a rehearsal: found otherwise, or not a mistake
+_CORRECT = "Correct it in the file."
+_HELD = "Correct it in the file. Otherwise the next command takes the entry out and holds it: `moot held`."
 
 
 class CheckedFile(Record):
@@ -129,7 +131,8 @@ class _Checked:
     def vet(self) -> None:
         with self.form.code:
             for defect in self.form.vet(self.data):
-                self.add(f"expected {defect.expected}, found {defect.found}", defect.path.rstrip("."))
+                said = f"expected {defect.expected}, found {defect.found}"
+                self.add(said, defect.path.rstrip("."), _CORRECT)
 
     def compare(self, store: Store) -> None:
         """Look for what the log has and the file does not show."""
@@ -173,7 +176,7 @@ class _Checked:
         """Report a notice, at the first pointer that it names."""
         named = _POINTER.search(text)
         place = pointed(tuple(named[0].strip("/").split("/"))) if named else ""
-        self.add(text, place if self._has(place) else "")
+        self.add(text, place if self._has(place) else "", _CORRECT)
 
     def _has(self, place: str) -> bool:
         return self.places is not None and self.places.place(self.places.offset(place)) == place
@@ -186,12 +189,11 @@ class _Checked:
         wrong = [Defect.of(defect) for defect in draft.data.get("defects", ())]
         vetted = any(problem.place == entry or problem.place.startswith(f"{entry}.") for problem in self.said.values())
         if draft.data["code"] == "wrong_mailbox" or not (wrong or (entry and vetted)):
-            self.add(reason, entry, offset=max(start, 0))
+            self.add(reason, entry, _HELD, offset=max(start, 0))
         for defect in wrong:
             whole = self._has(defect.path)  # some forms name the place in the file
-            self.add(
-                f"expected {defect.expected}, found {defect.found}", defect.path if whole else f"{entry}.{defect.path}"
-            )
+            said = f"expected {defect.expected}, found {defect.found}"
+            self.add(said, defect.path if whole else f"{entry}.{defect.path}", _HELD)
 
     def find_held(self, store: Store) -> None:
         """Entries that are held already and were written again: they are never taken."""
@@ -225,8 +227,10 @@ def check(call: Call, packs: tuple[str, ...]) -> PackCheck:
                 case Unreadable(reason=reason):
                     looked.append((form, one, "good"))
                     found.append(unusable(one.root, one.path, reason).replace(pack=spec.pack))
-                case _:
+                case _ if form.writable:  # a file that moot only reads may be missing
                     looked.append((form, one, "missing"))
+                case _:
+                    pass
     found += _rehearsed(call, sound)
     for protocol in call.packs.having("check"):
         if protocol.pack.name in packs:

@@ -24,9 +24,9 @@ def check(call: Call, name: str | None) -> Answer:
     lines += [
         f"{one.path} does not exist; the next command writes it." for one in found.files if one.state == "missing"
     ]
-    bad = sum(one.state == "bad" for one in found.files)
-    checked = counted(len(found.files), "file")
-    lines.append(f"{counted(wrong, 'problem')}; {bad} of {checked} bad." if wrong else f"{checked}, no problems.")
+    bad = {(one.worktree, one.file) for one in found.problems if one.file and not one.note}
+    checked = counted(len(bad.union((one.worktree, one.path) for one in found.files)), "file")
+    lines.append(f"{counted(wrong, 'problem')}; {len(bad)} of {checked} bad." if wrong else f"{checked}, no problems.")
     table = Table(("file", "problem", "remedy"), rows, title="Problems") if rows else None
     return Answer(result=found, say=tuple(lines), table=table, code=_PROBLEMS if wrong else 0)
 

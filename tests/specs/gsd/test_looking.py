@@ -285,3 +285,55 @@ def test_a_claim_without_a_plan_is_shown_without_one(board: Board) -> None:
         ada.join("Ada")
         ada.claim("a.ts")
     assert re.fullmatch(r"a.ts Ada since 20.*\n", board("gsd", "claims").out)
+
+
+# The check of plans
+
+
+@pytest.mark.proves("S4-INS-05")
+def test_the_check_judges_the_plans_as_they_are_in_the_files(board: Board) -> None:
+    after = {"01-01": "01-03", "01-02": "01-01", "01-03": "01-02"}
+    for plan, before in after.items():
+        board.plan_file(plan, f"depends_on: [{before}]", tasks=("One",))
+    before_check = bytes_of(board)
+    circle = board("gsd", "check")
+    assert circle.code == 6
+    assert "these plans depend on each other: 01-01 → 01-03 → 01-02 → 01-01" in circle.out
+    assert bytes_of(board) == before_check  # nothing was taken into the log
+    board("gsd", "phase", "01")
+    board.plan_file("01-01", tasks=("One",))
+    good = board("gsd", "check")
+    assert (good.code, "depend on each other" in good.out) == (0, False)
+    board.plan_file("01-02", "depends_on: [01-09]", tasks=("One",))
+    (problem,) = board.gsd.check().problems
+    assert (problem.message, bool(problem.remedy)) == ("depends_on: there is no plan 01-09", True)
+    (board.root / problem.file).with_name("01-09-SUMMARY.md").write_text("Done.\n")
+    assert board.gsd.check().problems == ()
+
+
+@pytest.mark.proves("S4-INS-05")
+def test_a_configuration_that_was_deleted_is_not_missed(board: Board) -> None:
+    config = board.root / ".planning" / "config.json"
+    config.write_text("{}")
+    board("gsd", "phase")
+    config.unlink()
+    said = board("gsd", "check")
+    assert (said.code, "config.json" in said.out) == (0, False)
+
+
+@pytest.mark.proves("S4-INS-05")
+def test_the_check_counts_the_files_that_it_names_and_says_what_to_do(board: Board) -> None:
+    board.plan_file("01-01", "wave: soon", tasks=("One",))
+    board.plan_file("01-1", tasks=("One",))
+    board.write({"type": "task:failed"}, {"type": "task:complete"})
+    (board.root / ".planning" / "config.json").write_text('{"event_handlers": {"task:failed": "all"}}')
+    content = {**board.file(), "retentionPolicy": "soon"}
+    (board.root / EVENTS).write_text(json.dumps(content))
+    found = board.gsd.check()
+    wrong = [problem for problem in found.problems if not problem.note]
+    named = {(problem.worktree, problem.file) for problem in wrong}
+    assert len(named) == 4
+    assert [problem.message for problem in wrong if not problem.remedy] == []
+    last = board("gsd", "check").out.splitlines()[-1]
+    every = named | {(file.worktree, file.path) for file in found.files}
+    assert last == f"{len(wrong)} problems; 4 of {len(every)} files bad."

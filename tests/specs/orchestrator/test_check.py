@@ -149,7 +149,7 @@ def test_text_and_python_say_the_same(project: Project) -> None:
     text = project.voice(*CHECK)
     assert text.code == 6
     assert text.out.splitlines() == [
-        f"{one.file}:{one.line}:{one.column}: messages[0].platform: {one.message}",
+        f"{one.file}:{one.line}:{one.column}: messages[0].platform: {one.message} → {one.remedy}",
         f"1 problem; 1 of {len(project.cli(*CHECK).json['result']['files'])} files bad.",
     ]
     project.path("developer").unlink()

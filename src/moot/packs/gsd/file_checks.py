@@ -6,13 +6,14 @@ For `moot pack check`, `moot gsd check` and `moot doctor`. Changes nothing.
 from __future__ import annotations
 
 from moot.api.protocol.pack_files import BadFile
+from moot.core.record import Record
 from moot.core.text import REASON, command_line, one_line
 from moot.packs.gsd import handlers, plans
 from moot.packs.gsd.effects import DEEPEST, FOLDER, STREAM, registered_in, resolved, root_of
 from moot.packs.gsd.handlers import PACK, HandlerTable
 from moot.packs.gsd.ids import plan_of
 from moot.packs.gsd.plan_needs import circles
-from moot.packs.gsd.sources import all_plans, plan_paths
+from moot.packs.gsd.sources import plan_paths
 from moot.views import effects as view
 
 TYPE_CHECKING = False
@@ -21,16 +22,16 @@ if TYPE_CHECKING:
 
     from moot.api.call import Call
     from moot.api.protocol.pack_files import FileProblem, PackFiles
-    from moot.packs.gsd.sources import PlanFacts
 
 CONFIG = ".planning/config.json"
 _PLACED = "line "  # the beginning of a problem with a position
 _LONGEST = 200  # of a reason
+_CORRECT = "Correct it. Until then the rest of the file counts."
 
 
 def check(call: Call, files: PackFiles) -> Iterator[FileProblem]:
     yield from _check_config(call, files)
-    yield from _check_plans(call, files)
+    yield from _check_plans(files)
     for root in files.roots:
         yield from _check_names(files, root)
 
@@ -97,24 +98,48 @@ def _exists(files: PackFiles, root: str, path: str) -> bool:
         return True
 
 
-def _check_plans(call: Call, files: PackFiles) -> Iterator[FileProblem]:
-    known = all_plans(call.engine.read())
-    for name, facts in known.items():
-        if not facts.path:
-            continue
-        root = next((root for root in files.roots if _exists(files, root, facts.path)), None)
-        if root is None:
-            continue  # it was deleted: the next command takes note of that
-        for problem in _problems(files, root, name, facts):
-            yield _placed(files.problem(root, facts.path, problem))
-        for before in facts.depends_on:
-            if before not in known:
-                yield files.problem(root, facts.path, f"depends_on: there is no plan {before}")
-    for circle in circles({name: facts.depends_on for name, facts in known.items()}):
-        path = known[circle[0]].path
-        root = next((root for root in files.roots if _exists(files, root, path)), files.roots[0])
+class _PlanOnDisk(Record):
+    """A plan file as it is now, which the log may not have read yet."""
+
+    root: str
+    path: str
+    said: plans.PlanFile
+
+
+def _check_plans(files: PackFiles) -> Iterator[FileProblem]:
+    known = {name: one for name, path, root in _plan_files(files) if (one := _read(files, root, path, name)) is not None}
+    done = {plan for root in files.roots for plan, _ in plan_paths(root, plans.SUMMARY)}
+    for one in known.values():
+        for problem in one.said.problems:
+            yield _placed(files.problem(one.root, one.path, problem, remedy=_CORRECT))
+        for before in one.said.depends_on:
+            if before not in known and before not in done:
+                said, remedy = f"depends_on: there is no plan {before}", f"Write its file, or remove {before} here."
+                yield files.problem(one.root, one.path, said, remedy=remedy)
+    for circle in circles({name: one.said.depends_on for name, one in known.items()}):
+        first = known[circle[0]]
         said = f"these plans depend on each other: {' → '.join(circle)}"
-        yield files.problem(root, path, said, remedy="Remove one of these dependencies: none of the plans can start.")
+        remedy = "Remove one of these dependencies: none of the plans can start."
+        yield files.problem(first.root, first.path, said, remedy=remedy)
+
+
+def _plan_files(files: PackFiles) -> list[tuple[str, str, str]]:
+    """Each plan with the path and the worktree of the file that counts: that of the first worktree that has one."""
+    found: dict[str, tuple[str, str, str]] = {}
+    for root in files.roots:
+        for plan, path in plan_paths(root, plans.PLAN):
+            found.setdefault(plan, (plan, path, root))
+    return list(found.values())
+
+
+def _read(files: PackFiles, root: str, path: str, name: str) -> _PlanOnDisk | None:
+    plan = plan_of(name)
+    assert plan is not None, "`plan_paths` yields names of plans"
+    try:
+        data = files.read(root, path)
+    except BadFile:
+        return _PlanOnDisk(root=root, path=path, said=plans.PlanFile())  # the check of the file itself reports it
+    return None if data is None else _PlanOnDisk(root=root, path=path, said=plans.read(data, plan))
 
 
 def _check_names(files: PackFiles, root: str) -> Iterator[FileProblem]:
@@ -125,16 +150,6 @@ def _check_names(files: PackFiles, root: str) -> Iterator[FileProblem]:
             said = f"{known[plan]} is the file of plan {plan}, so this one is not read"
             yield files.problem(root, path, said, remedy="Rename one of them.")
         known.setdefault(plan, path)
-
-
-def _problems(files: PackFiles, root: str, name: str, facts: PlanFacts) -> tuple[str, ...]:
-    """The problems of the file as it is now."""
-    plan = plan_of(name)
-    try:
-        data = files.read(root, facts.path)
-    except BadFile:
-        return ()  # the check of the file itself reports it
-    return plans.read(data, plan).problems if data is not None and plan is not None else ()
 
 
 def _placed(problem: FileProblem) -> FileProblem:
