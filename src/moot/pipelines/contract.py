@@ -311,6 +311,10 @@ class Pipeline:
         """
         return before
 
+    def keep_command(self, _target: Target) -> str:
+        """The command with which a person keeps what is theirs (`kept`); empty if there is none."""
+        return ""
+
     def repaired(
         self, _given: StageInput, _before: Mapping[str, bytes], _left: Mapping[str, bytes]
     ) -> Mapping[str, bytes]:

@@ -202,9 +202,11 @@ def _apply(prepared: Prepared, preparation: Preparation, found: StageOutput) -> 
     new = {path: data for path, data in found.files.items() if now.get(path, contents.NONE) != contents.digest(data)}
     odd = [path for path in new if now.get(path, contents.NONE) != contents.digest(prepared.snapshots.get(path))]
     if odd:
+        keeps = preparation.pipeline.keep_command(target)
         raise StageError(
             f"{', '.join(odd)} changed since an attempt that did not pass; nothing was overwritten",
-            suggestion=f"Put it back: `{command_line('run restore', target.id)}`; or run the whole pipeline again.",
+            suggestion=f"{f'If you wrote in it meanwhile, keep that: `{keeps}`. ' if keeps else ''}To put it back as "
+            f"it was before: `{command_line('run restore', target.id)}`.",
         )
     if new:
         contents.write(target.root, new, now, target.folders)

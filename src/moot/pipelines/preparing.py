@@ -172,8 +172,7 @@ class Preparation:
         """
         unfinished = leftover or {}
         if keep and unfinished:
-            current = self.given(stage, now, now.contents.files, answer)
-            unfinished = self.pack_code("kept", lambda: self.pipeline.kept(current, unfinished))
+            unfinished = self.kept(stage, now, unfinished)
         files = {**now.contents.files, **unfinished}
         old = {path: data for path, data in files.items() if data is not None}
         given = self.given(stage, now, old, answer)
@@ -206,6 +205,11 @@ class Preparation:
             early=early,
             note=KEPT if unfinished != (leftover or {}) else "",
         )
+
+    def kept(self, stage: Stage, now: TargetState, before: Mapping[str, bytes | None]) -> Mapping[str, bytes | None]:
+        """What unfinished files were before, with what a person keeps in them."""
+        current = self.given(stage, now, now.contents.files, None)
+        return self.pack_code("kept", lambda: self.pipeline.kept(current, before))
 
     def _repaired(self, given: StageInput, edited: Mapping[str, tuple[bytes, bytes]]) -> Mapping[str, bytes]:
         before, left = ({path: both[at] for path, both in edited.items()} for at in (0, 1))

@@ -10,6 +10,8 @@ from moot.pipelines import contents, step_keys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from moot.api.protocol.stage import Stage
     from moot.pipelines.preparing import TargetState
     from moot.pipelines.recording import RunRecord
@@ -35,3 +37,16 @@ def put_back(record: RunRecord, stage: Stage, plan: Reuse, now: TargetState) -> 
     )
     call.commit(lambda work: work.do("run", record.id, command, pack=record.pack.name))
     contents.write(target.root, new, {path: contents.digest(there[path]) for path in files}, target.folders)
+
+
+def put_files(record: RunRecord, stage: Stage, files: Mapping[str, bytes], there: Mapping[str, bytes]) -> None:
+    """Put other contents into files, in the same way. `there`: what they contain now."""
+    target, call = record.target, record.call
+    command = RestoreFiles(
+        stage.name,
+        record.attempts(stage) + 1,
+        restored={path: contents.digest(data) for path, data in files.items()},
+        replaced={path: call.put_blob(there[path]) for path in files},
+    )
+    call.commit(lambda work: work.do("run", record.id, command, pack=record.pack.name))
+    contents.write(target.root, {**files}, {path: contents.digest(there[path]) for path in files}, target.folders)

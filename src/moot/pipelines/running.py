@@ -22,7 +22,7 @@ from moot.pipelines.driver import CommandLock, Driver, is_alive
 from moot.pipelines.history import TargetHistory, history_of, runs_of
 from moot.pipelines.performing import Performance, Programs, perform
 from moot.pipelines.preparing import Preparation, Unmet
-from moot.pipelines.putting_back import put_back
+from moot.pipelines.putting_back import put_back, put_files
 from moot.pipelines.recording import RunRecord
 from moot.pipelines.steps import INTERRUPTION, PipelineStep
 from moot.views import states
@@ -156,7 +156,8 @@ class TargetRun:
                 self._at = stages[number]
                 check_asked_for(self._at, plan, self.options, self._history.earlier)
                 put_back(self._record, self._at, plan, now)
-                begun = self._started(self._at, plan, now if not plan.kept else None)
+                kept = self._put_kept(self._at, plan, now)
+                begun = self._started(self._at, plan, now if not plan.kept and not kept else None)
             passed, begun = yield from self._stage(begun, stages[number + 1 :])
             if not passed:
                 return
@@ -355,9 +356,8 @@ class TargetRun:
         raise Unmet(f"the files of {self.target.said} keep changing", "Wait until nobody edits them.")
 
     def _prepared(self, stage: Stage, plan: Reuse, now: TargetState) -> Prepared:
-        earlier = self._history.earlier.get(stage.name)
-        tried, last = self._history.tried if self.command(stage) else None, self._history.last
-        leftover = reuse.before_leftover(plan, self.pack.stages, stage, self.target, tried, last, now.digests)
+        earlier, last = self._history.earlier.get(stage.name), self._history.last
+        tried = self._history.tried if self.command(stage) else None
         edited = reuse.edited_since(last, now.digests) if tried is not None else {}
         return self._preparation.prepare(
             stage,
@@ -365,12 +365,28 @@ class TargetRun:
             answer=self._answer,
             attempt=self._record.attempts(stage) + 1,
             at=self.call.clock.wall(),
-            leftover={path: self.call.blob(blob) if blob else None for path, blob in leftover.items()},
+            leftover=self._leftover(stage, plan, now),
             edited={path: (self.call.blob(one), self.call.blob(two)) for path, (one, two) in edited.items()},
             keep=self.options.keep,
             earlier=earlier.attempt.inputs if earlier is not None else {},
             programs=Programs(self.call, self.target.root, self._locked(), self._cancel),
         )
+
+    def _leftover(self, stage: Stage, plan: Reuse, now: TargetState) -> dict[str, bytes | None]:
+        """The files with work of an attempt that did not pass, as they were before it; None if they did not exist."""
+        tried, last = self._history.tried if self.command(stage) else None, self._history.last
+        found = reuse.before_leftover(plan, self.pack.stages, stage, self.target, tried, last, now.digests)
+        return {path: self.call.blob(blob) if blob else None for path, blob in found.items()}
+
+    def _put_kept(self, stage: Stage, plan: Reuse, now: TargetState) -> bool:
+        """Before code writes files anew: put unfinished work back, but not what a person keeps. Whether it did."""
+        leftover = self._leftover(stage, plan, now) if self.options.keep and stage.agent == "refines" else {}
+        kept = self._preparation.kept(stage, now, leftover) if leftover else {}
+        there = now.contents.files
+        files = {path: data for path, data in kept.items() if data is not None and there.get(path, data) != data}
+        if files:
+            put_files(self._record, stage, files, there)
+        return bool(files)
 
     def _progress(self, stage: Stage, seconds: float, estimate: float) -> None:
         label = f"{self.target.said}: {stage.said}"

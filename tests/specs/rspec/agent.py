@@ -125,6 +125,8 @@ def implement(prompt: str, behaviour: str) -> None:
 def reword(prompt: str, behaviour: str) -> None:
     (spec,) = paths(prompt, "spec")
     text = spec.read_text().replace('it "sets stock"', 'it "lowers the stock"')
+    if behaviour == "beside" and "is mine" not in text:
+        text = meanwhile(text)
     if behaviour == "recodes":
         text = text.replace("# {SETUP_CODE}", "# done", 1)
     spec.write_text(text)

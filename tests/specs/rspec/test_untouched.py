@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -133,6 +134,7 @@ def test_an_agent_cannot_take_a_test_of_a_person_away(shop: Shop) -> None:
 
 BESIDE = '`it "is mine" do` was added; only the blocks of #sell may change'
 SLUG = "app_models_book"
+AGENT = [sys.executable, "agent.py", "beside"]
 
 
 @pytest.fixture
@@ -170,6 +172,30 @@ def test_it_is_kept_with_a_single_stage_too_and_by_a_restore_after_that(edited: 
     edited.moot("run", "restore", "last", "--stage", "test-implementer")
     assert "is mine" in edited.file(PATH), "it is no longer what the stage has changed"
     assert 'skip "{EXPECTATION}"' in edited.file(PATH)
+
+
+@pytest.mark.proves("S2-HARD-06", "S2-HARD-15", "S2-ARCH-07")
+@pytest.mark.parametrize("existing", [f"{MINE}end\n", None], ids=["in a file of a person", "in a new file"])
+def test_what_a_person_wrote_while_texts_were_reworded_is_kept_too(shop: Shop, existing: str | None) -> None:
+    shop.stock("models/book")
+    if existing is not None:
+        shop.write(PATH, existing)
+    shop.open()
+    toml = shop.file("moot.toml")
+    shop.write("moot.toml", toml.replace("[run.rspec]\n", f"[run.rspec]\ntest-architect = {AGENT!r}\n"))
+    shop.allow()
+    with pytest.raises(Refused, match="only the blocks of #sell may change") as failed:
+        shop.cover()
+    assert "keep it: `moot rspec resume --keep`." in failed.value.remedy
+    with pytest.raises(Refused, match="nothing was overwritten") as failed:
+        shop.rspec("resume")
+    assert "keep that: `moot rspec resume --keep`." in failed.value.remedy
+    [report] = shop.rspec("resume", keep=True).files
+    assert (report.outcome, report.tests_passed) == ("passed", True)
+    text = shop.file(PATH)
+    assert (text.count('it "is mine" do'), text.count('describe "#sell" do')) == (1, 1)
+    assert 'it "lowers the stock" do' in text
+    assert existing is None or text.startswith("# mine\nRSpec.describe Book do\n" + TITLE)
 
 
 @pytest.mark.proves("S2-HARD-15")

@@ -52,14 +52,18 @@ def spec_shows_the_structure(_before: StageInput, after: StageInput) -> Iterator
         yield Problem(text, path, line)
 
 
-def only_texts_were_reworded(_before: StageInput, after: StageInput) -> Iterator[Problem]:
-    """For the wording pass of a command: compared with what the built-in part has written."""
+def only_texts_were_reworded(_before: StageInput, after: StageInput, keeps: str = "") -> Iterator[Problem]:
+    """For the wording pass of a command: compared with what the built-in part has written. `keeps`: as below."""
     path, new = after.path("spec"), after.file("spec") or b""
     planned = (after.output.files.get(path) if after.output is not None else None) or b""
     for text, line in architect.wording_problems(planned, new, document_of(after)["class_name"]):
         yield Problem(text, path, line)
     for problem in untouched.reworded_outside(structure_of(after), planned, new, path):
-        yield Problem(problem.text, path, problem.line)
+        yield Problem(problem.text, path, problem.line, remedy=_keep(keeps))
+
+
+def _keep(command: str) -> str:
+    return f"If you wrote that yourself, keep it: `{command}`." if command else ""
 
 
 def spec_is_implemented(before: StageInput, after: StageInput, keeps: str = "") -> Iterator[Problem]:
@@ -78,9 +82,8 @@ def spec_is_implemented(before: StageInput, after: StageInput, keeps: str = "") 
     problems += implementer.replaced(document, old, new, path)
     for problem in problems:
         yield Problem(problem.text, problem.path, problem.line, blocks=problem.certain)
-    remedy = f"If you wrote that yourself, keep it: `{keeps}`." if keeps else ""
     for problem in untouched.changed_outside(structure_of(after), old, new, path):
-        yield Problem(problem.text, problem.path, problem.line, blocks=problem.certain, remedy=remedy)
+        yield Problem(problem.text, problem.path, problem.line, blocks=problem.certain, remedy=_keep(keeps))
     for name in implementer.unstubbed(document, new):
         yield Problem(f"{name} decides a branch, and the spec neither stubs nor builds it", path, blocks=False)
 
@@ -150,7 +153,6 @@ CRITERIA: Mapping[str, Criterion] = {
     "selected-methods-are-analysed": selected_are_analysed,
     "every-method-is-configured": every_method_is_configured,
     "spec-shows-the-structure": spec_shows_the_structure,
-    "only-texts-were-reworded": only_texts_were_reworded,
     "factories-hold": factories_hold,
     "claims-hold": claims_hold,
 }

@@ -19,12 +19,13 @@ from moot.packs.rspec.agents import (
     selected_methods,
 )
 from moot.packs.rspec.answers import ERROR, SKIP, read_answer
+from moot.packs.rspec.contexts import shown_name
 from moot.packs.rspec.cover_targets import has_records
-from moot.packs.rspec.criteria import CHECKS, CRITERIA, review_holds, spec_is_implemented
+from moot.packs.rspec.criteria import CHECKS, CRITERIA, only_texts_were_reworded, review_holds, spec_is_implemented
 from moot.packs.rspec.loaded_files import LoadedFiles
 from moot.packs.rspec.rspec_runs import RspecCommand, run_rspec
 from moot.packs.rspec.stage_documents import document_of, structure_of
-from moot.packs.rspec.untouched import kept_outside, repaired_outside
+from moot.packs.rspec.untouched import kept_beside, kept_outside, repaired_outside
 from moot.packs.ruby.loaded_files import LOADED
 from moot.pipelines.contents import digest
 from moot.pipelines.contract import Pipeline, Problem, StageError, StageOutput, StageWaits
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from typing import Any, ClassVar
 
     from moot.api.protocol import Pack
-    from moot.pipelines.contract import Check, EarlierResult, Stage, StageCode, StageInput
+    from moot.pipelines.contract import Check, EarlierResult, Stage, StageCode, StageInput, Target
 
 NOT_SELECTED = "No testable methods found"
 ALL_KEPT = "All blocks of the spec file were kept as they are"
@@ -147,6 +148,12 @@ class BuiltIn:
         return StageOutput(errors=reviewing.review_errors(broken, result), warnings=notes, answer=answer)
 
 
+def _planned_now(given: StageInput) -> list[str]:
+    """The names of the blocks that test-architect plans in this wave."""
+    done = given.parameters.get("done") or ()
+    return [shown_name(one) for one in selected_methods(document_of(given)) if one["name"] not in done]
+
+
 def discover(given: StageInput) -> StageOutput:
     """The part of the document that discovery found for it: see `moot.packs.rspec.discovery`."""
     part = given.parameters["discovery"]
@@ -199,7 +206,11 @@ class RspecPipeline(Pipeline):
         self._arounds = around or {}
         self._built_in = BuiltIn(self._around)
         self.stages = self._built_in.stages  # type: ignore[misc]
-        own = {"review-holds": self._review_holds, "spec-is-implemented": self._spec_is_implemented}
+        own = {
+            "review-holds": self._review_holds,
+            "spec-is-implemented": self._spec_is_implemented,
+            "only-texts-were-reworded": self._only_texts_were_reworded,
+        }
         self.criteria = {**CRITERIA, **own}  # type: ignore[misc]
 
     @property
@@ -214,15 +225,26 @@ class RspecPipeline(Pipeline):
         return review_holds(after, self._around(after.target.id).rspec)
 
     def _spec_is_implemented(self, before: StageInput, after: StageInput) -> Iterator[Problem]:
-        return spec_is_implemented(before, after, self._around(after.target.id).keeps)
+        return spec_is_implemented(before, after, self.keep_command(after.target))
+
+    def _only_texts_were_reworded(self, before: StageInput, after: StageInput) -> Iterator[Problem]:
+        return only_texts_were_reworded(before, after, self.keep_command(after.target))
 
     def kept(self, given: StageInput, before: Mapping[str, bytes | None]) -> Mapping[str, bytes | None]:
-        """test-implementer fills in its blocks; what is around them in the spec file is the person's."""
+        """An agent works on the blocks of its methods; what is around them in the spec file is the person's."""
         path, now = given.path("spec"), given.file("spec")
         old = before.get(path)
-        if given.stage.name != IMPLEMENTER or old is None or now is None:
+        if path not in before or now is None:
             return before
-        return {**before, path: kept_outside(structure_of(given), old, now)}
+        match given.stage.name:
+            case "test-architect":
+                return {**before, path: kept_beside(document_of(given), _planned_now(given), old or b"", now)}
+            case "test-implementer" if old is not None:
+                return {**before, path: kept_outside(structure_of(given), old, now)}
+        return before
+
+    def keep_command(self, target: Target) -> str:
+        return self._around(target.id).keeps
 
     def repaired(
         self, given: StageInput, before: Mapping[str, bytes], left: Mapping[str, bytes]

@@ -12,7 +12,7 @@ from moot.packs.ruby.outside_blocks import SpecWithBlocks, changes_outside, with
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
     from typing import Any
 
     from moot.packs.rspec.spec_blocks import DescribeBlock, SpecBlocks
@@ -40,6 +40,24 @@ def kept_outside(structure: Mapping[str, Any], before: bytes, now: bytes) -> byt
     there = _at_their_places(old, own, new)
     made = with_earlier_blocks(SpecWithBlocks(new.spec, _groups(there)), SpecWithBlocks(old.spec, _groups(own)))
     return before if made is None or new.spec.problems else made
+
+
+def kept_beside(document: Mapping[str, Any], names: Collection[str], before: bytes, now: bytes) -> bytes:
+    """The file as it is now, with the blocks of these methods as they were before; those that are new are left out."""
+    old, new = (blocks_of(data, document["class_name"]) for data in (before, now))
+    if new.spec.problems:
+        return before
+    earlier = {name: [old.source(one) for one in old.blocks if one.name == name] for name in names}
+    data = now
+    for block in reversed([one for one in new.blocks if one.name in names]):
+        number = [one.group.start for one in new.blocks if one.name == block.name].index(block.group.start)
+        head, tail = data[: block.group.start], data[block.group.end :]
+        if number < len(earlier[block.name]):
+            data = head + earlier[block.name][number] + tail
+        else:
+            head, tail = head.rstrip(b" \t"), tail.removeprefix(b"\n")
+            data = (head[:-1] if head.endswith(b"\n\n") else head) + tail
+    return data
 
 
 def repaired_outside(structure: Mapping[str, Any], before: bytes, left: bytes, now: bytes) -> bytes:

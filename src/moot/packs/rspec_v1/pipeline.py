@@ -176,6 +176,9 @@ class RspecV1Pipeline(Pipeline):
             return {}
         return {path: rest_criteria.repaired_rest(criteria.target_of(given), before[path], left[path], now)}
 
+    def keep_command(self, _target: Target) -> str:
+        return self.keeps
+
     def _keepable(self, criterion: Criterion) -> Criterion:
         """The criterion, with the command by which a person keeps what was changed."""
 
