@@ -285,12 +285,18 @@ class RunRecord(DocumentRecord):
         return self._started(start, outcome) if start is not None else None
 
     def _left(self, prepared: Prepared, work: StageWork) -> dict[str, str]:
-        """Blobs with the files that changed while a stage ran: every version can be shown, and compared, later."""
+        """Blobs with the files that changed while a stage ran: every version can be shown, and compared, later.
+
+        Of one that failed, also those that it may not write: who changed them is not known.
+        """
         if work.after is None:
             return {}
         writes = [path for role in prepared.stage.writes for path in self.target.paths.get(role, ())]
-        files = {path: data for path, data in work.after.contents.files.items() if contents.is_of(path, writes)}
-        changed = {path: data for path, data in files.items() if prepared.snapshots.get(path) != data}
+        after, found = work.after.contents.files, prepared.situation.contents.files
+        own = {path: data for path, data in after.items() if contents.is_of(path, writes)}
+        changed = {path: data for path, data in own.items() if prepared.snapshots.get(path) != data}
+        if work.error is not None:
+            changed |= {path: data for path, data in after.items() if path not in own and found.get(path) != data}
         return {path: self.call.put_blob(data) for path, data in changed.items()}
 
     def _ending(self, stage: Stage, attempt: StageTry, work: StageWork) -> EndStage:

@@ -31,7 +31,7 @@ module Moot
       attr_reader :singing
 
       def there?
-        defined?(RSpec::Expectations::PositiveExpectationHandler) ? true : false
+        defined?(RSpec::Expectations::PositiveExpectationHandler) && RSpec::Support.respond_to?(:with_failure_notifier)
       end
 
       # Failures of the canary do not reach `aggregate_failures`, which would count them.
