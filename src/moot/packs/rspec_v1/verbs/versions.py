@@ -1,4 +1,7 @@
-"""rspec-v1 versions: every version of a spec file that a stage has left, and what changed between two of them."""
+"""rspec-v1 versions: every version of a spec file that a stage has left, and what changed between two of them.
+
+What somebody else has made of it is a version, too, as soon as a stage that may write the file has begun with it.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +20,15 @@ if TYPE_CHECKING:
     from moot.api.call import Call
     from moot.packs.rspec_v1.requests import Request
 
+EDITED = "edited"  # in the place of a stage: by a person, or by the run of another method
 _LARGEST = 64 << 20
 
 
 class SpecVersion(Record):
-    """A version of the spec file. `examples` is None if it cannot be parsed, or is no longer stored."""
+    """A version of the spec file. `examples` is None if it cannot be parsed, or is no longer stored.
+
+    `stage` is the one that left it, or `edited`.
+    """
 
     number: int
     stage: str
@@ -46,19 +53,22 @@ def versions(call: Call, path: str, show: int | None, diff: int | None) -> Answe
 
 
 def _versions(call: Call, request: Request) -> Iterator[SpecVersion]:
-    """Each change of the file by a stage that passed, oldest first."""
+    """Each change of the file, oldest first: by a stage that passed, or by somebody else before a stage began."""
     from moot.core.run import PASSED
     from moot.pipelines.history import runs_of
 
     spec, number, last = request.location.spec, 0, ""
+    left = set[str]()  # also by stages that did not pass
     for run in reversed(runs_of(call, request.target.id)):
         for one in run.tries:
-            digest = one.outputs.get(f"file:{spec}", "")
-            if one.status != PASSED or not digest or digest in ("-", last):
-                continue
-            number, last = number + 1, digest
-            examples = _examples(_data(call, request, digest))
-            yield SpecVersion(number, one.stage, run.id, one.ended, digest, examples)
+            before, after = one.snapshots.get(spec, ""), one.outputs.get(f"file:{spec}", "")
+            found = [(EDITED, one.at, before)] if before not in ("", last, *left) else []
+            found += [(one.stage, one.ended, after)] if one.status == PASSED and after not in ("", "-") else []
+            left.add(after)
+            for stage, at, digest in found:
+                if digest != last:
+                    number, last = number + 1, digest
+                    yield SpecVersion(number, stage, run.id, at, digest, _examples(_data(call, request, digest)))
 
 
 def _data(call: Call, request: Request, digest: str) -> bytes | None:
