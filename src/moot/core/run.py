@@ -91,7 +91,7 @@ class _Ending(Record):
 
     outputs: a digest of each thing that it left. left: blobs with the files that it changed, by path. criteria: those
     that hold. answer: a blob with its answer as JSON. overwritten: blobs with what files contained in between
-    and lost again, by path.
+    and lost again, by path. asked: it has done nothing, because a person must decide first.
     """
 
     stage: str
@@ -114,6 +114,7 @@ class _Ending(Record):
     suggestion: str = ""
     answer: str | None = None
     overwritten: Mapping[str, str] = {}
+    asked: bool = False
 
 
 class EndStage(_Ending):
@@ -294,6 +295,7 @@ class StageTry(Record):
     suggestion: str = ""
     answer: str | None = None
     overwritten: Mapping[str, str] = {}
+    asked: bool = False
 
 
 class Run(Record):

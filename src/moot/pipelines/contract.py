@@ -121,7 +121,8 @@ class Problem(Record):
 class StageError(Exception):
     """Raised by the code of a stage to fail. `problems` are listed one by one.
 
-    `document`: values, by pointer, that are set although the stage failed. It must own them.
+    `document`: values, by pointer, that are set although the stage failed. It must own them. `asks`: it has done
+    nothing, because a person must decide first; an earlier result of it stays valid.
     """
 
     def __init__(
@@ -132,10 +133,11 @@ class StageError(Exception):
         suggestion: str = "",
         problems: Sequence[Problem] = (),
         document: Mapping[str, Any] | None = None,
+        asks: bool = False,
     ) -> None:
         super().__init__(text)
         self.text, self.details, self.suggestion = text, details, suggestion
-        self.problems, self.document = tuple(problems), dict(document or {})
+        self.problems, self.document, self.asks = tuple(problems), dict(document or {}), asks
 
 
 class StageWaits(Exception):
@@ -269,7 +271,7 @@ class Pipeline:
 
     version: ClassVar[str] = ""  # part of every step key: raise it when a stage's code changes its results
     stages: ClassVar[Mapping[str, StageCode]] = {}  # the built-in ones, by name
-    accepts_edits: ClassVar[bool] = False  # what a person made of a result goes to later stages only, which check it
+    accepts_edits: ClassVar[bool] = False  # what a person made of a result goes to later stages only; see `missing`
     checks: ClassVar[Mapping[str, Check]] = {}  # the prerequisites that `requires` names
     criteria: ClassVar[Mapping[str, Criterion]] = {}  # those that `criteria` names
     guards: ClassVar[Sequence[str]] = ()  # files that no command may change unseen, although git ignores them
@@ -328,3 +330,7 @@ class Pipeline:
     def stale(self, _given: StageInput, _earlier: EarlierResult) -> str:
         """Why an earlier result must not be used although its step key is the same; empty if it may."""
         return ""
+
+    def missing(self, _given: StageInput) -> Iterable[Problem]:
+        """What of a stage's result is not in its files any more, after somebody has edited them. Then it runs again."""
+        return ()

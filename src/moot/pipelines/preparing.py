@@ -313,6 +313,11 @@ class Preparation:
         given = prepared.given.replace(files=given.files, document=given.document)
         return prepared.replace(given=given, before=given, situation=now)
 
+    def missing(self, stage: Stage, now: TargetState) -> str:
+        """What of the result of a stage is not in its files any more, in words; empty if it is there."""
+        found = self.pack_code("missing", lambda: list(self.pipeline.missing(self.seen(stage, now))))
+        return found[0].said if found else ""
+
     def problems(self, part: str, run: Callable[[], Iterable[Problem]]) -> list[Problem]:
         """Problems from the pack's code; an error in it is one of them."""
         try:

@@ -1,6 +1,7 @@
 """Puts files back as the reused stages left them, for a stage that writes them and begins again.
 
-Only files that are exactly as a later stage left them: what anybody else wrote stays. The log keeps what is replaced.
+Only files that later stages have made of that, with nobody else in between: what a person wrote stays. The log keeps
+what is replaced.
 """
 
 from __future__ import annotations

@@ -202,6 +202,8 @@ class RunRecord(DocumentRecord):
             self._do(work, reused)
             marks = documents.marked(stage, one.reason if one.status == SKIPPED else "")
             self._change(work, [documents.DocumentChange(stage.name, marks, stage.claims)])
+            if earlier.asked:  # what it asked for is no longer needed
+                self._change(work, self._noted(work, stage, errors=one.problems, warnings=one.warnings))
 
     def start(self, prepared: Prepared, preparation: Preparation, reason: str) -> Started | None:
         """Start a stage, if everything is still as it was prepared. None if it is not."""
@@ -316,6 +318,7 @@ class RunRecord(DocumentRecord):
             details=error.details if error is not None else "",
             suggestion=error.suggestion if error is not None else "",
             overwritten={one.path: self.call.put_blob(one.data) for one in work.overwritten},
+            asked=error is not None and error.asks,
         )
         if ran is None:
             return end
@@ -343,7 +346,8 @@ class RunRecord(DocumentRecord):
 
         def act(work: Any) -> None:
             if last is not None:
-                self._do(work, EndStage(last.stage, last.attempt, reason[:_REASON], how=INTERRUPTED))
+                asked = outcome == STOPPED
+                self._do(work, EndStage(last.stage, last.attempt, reason[:_REASON], how=INTERRUPTED, asked=asked))
                 if self.target.document is not None:
                     seats.unmark(work, self.pack, self.target.document.key, last.stage)
             if work.state("run", self.id).open:

@@ -4,8 +4,15 @@ The stages are looked at in order. A result is reused while everything that the 
 write the same files again, so what an earlier one left is no longer there: instead of the real content, a stage is
 compared with what the stage before it left, according to the record, or with what a person made of that before the
 stage passed. In the end, the last reused stage must have left exactly what is there now. If not, somebody has edited a
-file since, and the first stage that reads it runs, or only those after the one that left it, if the pipeline accepts
-edits. If a later stage has left what is there, nobody has: that stage begins again with what the reused stages left.
+file since, and the first stage that reads it runs.
+
+A pipeline may accept edits. Then the stage that left the file does not get it again, nor do those before it: the first
+later stage that reads it runs. A stage that moot can do itself (`agent = "optional"`) checks its own file again. If no
+stage is left that could check it, nothing runs for it. But if what is there now lacks a result, that was taken back and
+not improved: the first stage whose result is missing runs. What a stage of this run has written is no edit.
+
+If later stages have led, one after the other, from what the reused ones left to what is there, nobody has edited it:
+the next stage begins again with what the reused stages left.
 
 A target may be continued by another one, which has changed its document and its files since. What the stage saw of the
 document is then compared with what the same stage of that other target saw, and the files with what that one left.
@@ -39,10 +46,22 @@ _FRESH = {"never": "it is never reused", "run": "it runs in every run"}
 
 
 class Earlier(Record):
-    """An attempt that passed, and its run."""
+    """An attempt that passed, and its run. `asked`: a newer one has only asked a person."""
 
     run: str
     attempt: StageTry
+    asked: bool = False
+
+
+class Edits(Record):
+    """How a pipeline accepts what a person made of its results.
+
+    missing: what of a stage's result is not in the files any more, in words; empty if it is there. written: paths of
+    files that stages of this run may have written.
+    """
+
+    missing: Callable[[Stage], str]
+    written: tuple[str, ...] = ()
 
 
 class Reuse(Record):
@@ -59,13 +78,17 @@ class Reuse(Record):
 def earlier_of(runs: Sequence[Run], stage: Stage, current: str | None) -> Earlier | None:
     """The newest attempt at a stage in these runs, newest first; None if it did not pass: the last attempt counts.
 
-    `current`: the run that is resumed.
+    One that only asked a person has done nothing, so the one before it counts. `current`: the run that is resumed.
     """
+    asked = False
     for run in runs:
         if stage.cache == "never" or (stage.cache == "run" and run.id != current):
             continue
-        for attempt in run.tries_of(stage.name)[-1:]:
-            return Earlier(run=attempt.source or run.id, attempt=attempt) if attempt.status in BEHIND else None
+        for attempt in reversed(run.tries_of(stage.name)):
+            if not attempt.asked:
+                found = Earlier(run=attempt.source or run.id, attempt=attempt, asked=asked)
+                return found if attempt.status in BEHIND else None
+            asked = True
     return None
 
 
@@ -83,15 +106,14 @@ def plan(
     alone: bool = False,
     tried: Sequence[StageTry] = (),
     later: Mapping[str, StageTry] | None = None,
-    begun: bool = False,
+    edits: Edits | None = None,
 ) -> Reuse:
     """Which of the stages to reuse. `files`: the digests of all files now. `last`: the last attempt of the run.
 
     `inputs`: the table of a stage as things are now, given the answer of the stage before. `documents`: digests of the
     parts of the document that a stage owns, as they are now. `stale`: other reasons not to reuse a stage. `alone`: the
     last stage is run alone, so no earlier one can make a file again that was deleted; `tried`: its earlier attempts.
-    `later`: the last attempts of a target that has gone on since, by stage. `begun`: a changed file
-    may be the work of a stage that has run just now, or edits are not accepted.
+    `later`: the last attempts of a target that has gone on since, by stage. `edits`: None if they are not accepted.
     """
     made = [path for stage in stages for role in stage.writes for path in target.paths.get(role, ())]
     kept: list[Earlier] = []
@@ -101,7 +123,8 @@ def plan(
     for stage in stages:
         found = earlier.get(stage.name)
         if found is None:
-            reason = _FRESH.get(stage.cache, "it has not passed yet")
+            failed = last is not None and last.stage == stage.name
+            reason = _FRESH.get(stage.cache, "its last attempt did not pass" if failed else "it has not passed yet")
             break
         before, now = _continued(found.attempt.inputs, inputs(stage, answer), stage, later)
         for name in [name for name in {*before, *now} if is_of(name.removeprefix(step_keys.FILE), made)]:
@@ -122,33 +145,42 @@ def plan(
         times |= dict.fromkeys(written, found.attempt.ended)
         answer = found.attempt.answer
     left = _left_since(left, stages, target, later or {})
-    undone = {} if alone or later else _undone(stages, len(kept), target, left, earlier, files)
+    undone = {} if alone or later else _undone(stages, len(kept), left, earlier, files)
     there = {**left, **{name: files[name.removeprefix(step_keys.FILE)] for name in undone}}
-    decided = _checked(stages, target, kept, there, files, reason, last, alone=alone, tried=tried, begun=begun)
+    if edits is not None and (alone or not _is_settled(stages, later)):
+        edits = edits.replace(missing=lambda _stage: "")
+    decided = _checked(stages, target, kept, there, files, reason, last, alone=alone, tried=tried, edits=edits)
     return decided.replace(undone=undone) if len(decided.kept) == len(kept) else decided
 
 
 def _undone(
     stages: Sequence[Stage],
     kept: int,
-    target: Target,
     left: Mapping[str, str],
     earlier: Mapping[str, Earlier],
     files: Mapping[str, str],
 ) -> dict[str, str]:
-    """The files that are as a later stage left them, each with what the reused stages left; by name.
+    """The files that later stages have made of what the reused stages left, which is the value; by name.
 
-    Nobody else has changed them since, so no earlier stage runs for them.
+    Each of those stages began with what the one before it left. So nobody else has changed them since, no earlier stage
+    runs for them, and the log has what was left.
     """
     found = {}
-    later = [path for stage in stages[kept:] for role in stage.writes for path in target.paths.get(role, ())]
-    passed = [earlier[stage.name].attempt for stage in stages if stage.name in earlier]
     for name, before in left.items():
-        path = name.removeprefix(step_keys.FILE)
-        newest = max(reversed([one for one in passed if name in one.outputs]), key=lambda one: one.ended)
-        if is_of(path, later) and before != newest.outputs[name] == files.get(path, NONE) != NONE:
+        path, end = name.removeprefix(step_keys.FILE), before
+        for stage in stages[kept:]:
+            attempt = earlier[stage.name].attempt if stage.name in earlier else None
+            if attempt is not None and name in attempt.outputs:
+                begun = attempt.inputs.get(name, attempt.snapshots.get(path, NONE))
+                end = attempt.outputs[name] if begun == end else NONE
+        if before != end == files.get(path, NONE) != NONE:
             found[name] = before
     return found
+
+
+def _is_settled(stages: Sequence[Stage], later: Mapping[str, StageTry] | None) -> bool:
+    """Whether no target that has gone on with the same files is in the middle of its work."""
+    return not later or all(stage.name in later and later[stage.name].status in BEHIND for stage in stages)
 
 
 def later_attempts(own: Sequence[Run], others: Sequence[Run], stages: Sequence[Stage]) -> dict[str, StageTry]:
@@ -211,7 +243,7 @@ def _checked(
     *,
     alone: bool,
     tried: Sequence[StageTry],
-    begun: bool,
+    edits: Edits | None,
 ) -> Reuse:
     """The reused stages, without those that no longer have left what is there now."""
     drift = [name for name, one in left.items() if files.get(name.removeprefix(step_keys.FILE), NONE) != one]
@@ -223,17 +255,22 @@ def _checked(
         rest = [name for name in drift if name not in leftover]
         repaired = [name for name in rest if _is_attempted(name, following, target, own, left, files)]
     drift = [name for name in drift if name not in (*leftover, *repaired)]
-    if not drift:
+    upto = stages[: len(kept) + 1]
+    found = [(name, _first(upto, len(kept), target, name, files, edits, alone=alone)) for name in drift]
+    firsts = {name: number for name, number in found if number is not None}
+    lacking, lacks = _lacking(stages[: len(kept)], target, drift, edits)
+    cut = min([*firsts.values(), lacking])
+    if not firsts and cut == len(kept):
         going_on = Reuse(kept=tuple(kept), reason=reason, left=left)
         return going_on.replace(leftover=_paths(leftover), repaired=_paths(repaired))
-    lost = [] if alone else [name for name in drift if name.removeprefix(step_keys.FILE) not in files]
-    lost += [] if alone else [name for name in drift if files.get(name.removeprefix(step_keys.FILE)) == NONE]
-    cut = _first(stages[: len(kept) + 1], len(kept), target, drift, lost, begun=begun)
-    edited = ", ".join(name.removeprefix(step_keys.FILE) for name in drift)
+    edited = ", ".join(_paths([name for name, number in firsts.items() if number == cut] or drift))
     still: dict[str, str] = {}
     for one in kept[:cut]:
         still |= {name: value for name, value in one.attempt.outputs.items() if name.startswith(step_keys.FILE)}
-    reason = f"{edited} changed since it passed" if cut < len(kept) else reason or f"{edited} changed"
+    if cut < len(kept):
+        reason = f"{edited} changed since it passed{f': {lacks}' if cut == lacking else ''}"
+    else:
+        reason = f"{reason}; {edited} changed" if reason else f"{edited} changed"
     return Reuse(kept=tuple(kept[:cut]), reason=reason, left=still)
 
 
@@ -246,7 +283,7 @@ def _is_unfinished(name: str, stage: Stage, target: Target, last: StageTry | Non
     path = name.removeprefix(step_keys.FILE)
     if last is None or last.stage != stage.name or last.status in BEHIND:
         return False
-    if not any(is_of(path, target.paths.get(role, ())) for role in stage.writes):
+    if not _has(target, stage.writes, path):
         return False
     return last.status == INTERRUPTED or last.outputs.get(name) == files.get(path, NONE)
 
@@ -320,32 +357,44 @@ def _is_attempted(
     path = name.removeprefix(step_keys.FILE)
     if files.get(path, NONE) == NONE:
         return False
-    if not any(is_of(path, target.paths.get(role, ())) for role in (*stage.reads, *stage.writes)):
+    if not _has(target, (*stage.reads, *stage.writes), path):
         return False
     return any(one.snapshots.get(path, one.inputs.get(name)) == left[name] for one in tried)
 
 
 def _first(
-    stages: Sequence[Stage], kept: int, target: Target, drift: Sequence[str], lost: Sequence[str], *, begun: bool
-) -> int:
-    """The number of the first stage that must run: one that wrote a file that is lost, or goes on with a changed one.
+    stages: Sequence[Stage],
+    kept: int,
+    target: Target,
+    name: str,
+    files: Mapping[str, str],
+    edits: Edits | None,
+    *,
+    alone: bool,
+) -> int | None:
+    """The number of the first stage that must run because a file changed; None if none must. See the module."""
+    path = name.removeprefix(step_keys.FILE)
+    readers = [number for number, stage in enumerate(stages) if _has(target, stage.reads, path)]
+    writers = [number for number, stage in enumerate(stages[:kept]) if _has(target, stage.writes, path)]
+    if files.get(path, NONE) == NONE and not alone:
+        return writers[0]
+    if edits is None or is_of(path, edits.written):
+        return min(readers, default=writers[-1])
+    own = [number for number in writers if stages[number].agent == "optional"]
+    last = max((number for number in writers if number not in own), default=-1)
+    return min((number for number in (*readers, *own) if number > last), default=None)
 
-    What a person made of a file after a stage has left it is not given to that stage again, nor to those before it: the
-    stages after it go on with it. What a stage has just written is given to all. If nobody reads it, it is the last one
-    that wrote it.
-    """
 
-    def touching(names: Sequence[str], roles: Callable[[Stage], Sequence[str]]) -> list[int]:
-        paths = [name.removeprefix(step_keys.FILE) for name in names]
-        return [
-            number
-            for number, stage in enumerate(stages)
-            if any(is_of(path, target.paths.get(role, ())) for role in roles(stage) for path in paths)
-        ]
+def _lacking(stages: Sequence[Stage], target: Target, drift: Sequence[str], edits: Edits | None) -> tuple[int, str]:
+    """The first stage whose result is missing in files that somebody edited, and what is; else, after all of them."""
+    edited = [path for path in _paths(drift) if edits is not None and not is_of(path, edits.written)]
+    for number, stage in enumerate(stages):
+        if edits is not None and any(_has(target, stage.writes, path) for path in edited):
+            missing = edits.missing(stage)
+            if missing:
+                return number, missing
+    return len(stages), ""
 
-    first, last = touching(lost, lambda stage: stage.writes)[:1], 0
-    for name in drift:
-        last = max(number for number in touching([name], lambda stage: stage.writes) if number < kept)
-        readers = touching([name], lambda stage: stage.reads)
-        first += [number for number in readers if begun or number > last][:1]
-    return min(first, default=last)
+
+def _has(target: Target, roles: Sequence[str], path: str) -> bool:
+    return any(is_of(path, target.paths.get(role, ())) for role in roles)

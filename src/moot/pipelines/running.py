@@ -24,6 +24,7 @@ from moot.pipelines.performing import Performance, Programs, perform
 from moot.pipelines.preparing import Preparation, Unmet
 from moot.pipelines.putting_back import put_back, put_files
 from moot.pipelines.recording import RunRecord
+from moot.pipelines.reuse import Edits
 from moot.pipelines.steps import INTERRUPTION, PipelineStep
 from moot.views import states
 
@@ -89,6 +90,7 @@ class TargetRun:
         self._at = self.pack.stages[0]
         self._lock: CommandLock | None = None  # from the first stage that runs until the end
         self._awaited: set[str] = set()  # the runs that it has said it waits for
+        self._written: set[str] = set()  # the files that stages of this run may have written
 
     # --- the whole run ------------------------------------------------------------------------------------------------
 
@@ -263,7 +265,9 @@ class TargetRun:
             alone=bool(self.options.only),
             tried=self._history.tried,
             later=self._later(),
-            begun=not self.pipeline.accepts_edits or stages[0] is not self.pack.stages[0],
+            edits=Edits(lambda stage: preparation.missing(stage, now), tuple(self._written))
+            if self.pipeline.accepts_edits
+            else None,
         )
 
     def _later(self) -> dict[str, StageTry]:
@@ -291,6 +295,7 @@ class TargetRun:
         """Run a stage that has begun. Returns whether it passed, and the next one if that has begun with its end."""
         stage, attempt = begun.prepared.stage, begun.attempt
         self._at = stage
+        self._written.update(path for role in stage.writes for path in self.target.paths.get(role, ()))
         yield self._step("ready", stage, text=f"Prerequisites met, starting {stage.said}", checks=begun.prepared.checks)
         estimate = self._estimate(stage)
         said = " ".join(attempt.command) or "built in"

@@ -118,9 +118,10 @@ CHANGES: list[tuple[str, Callable[[Shop], None], list[str]]] = [
     ("a file that RSpec does not load", append("README.md", "books\n"), NONE),
     ("the commit that changes are compared with", move_base, [DISCOVERY, ANALYZER]),
     ("the kind of a class that it names", append("app/models/copies.rb", "class Copies\nend\n"), [ANALYZER]),
-    ("a factory of its own", append(FACTORIES, "# mine\n"), [IMPLEMENTER, REVIEWER]),
+    ("a factory of its own", append(FACTORIES, "# mine\n"), [REVIEWER]),
     ("a comment in the spec", append(SPEC, "# mine\n"), ALL[6:]),
     ("a behaviour in the document", swap(DOCUMENT, "raises argument error", "raises an error"), ALL[3:]),
+    ("a key of the document that nobody knows", append(DOCUMENT, "note: mine\n"), NONE),
     ("nothing after all of that", nothing, NONE),
 ]
 OPTIONS = {CHANGES[1][0]: {"level": "integration"}, CHANGES[2][0]: {"existing": "overwrite"}}

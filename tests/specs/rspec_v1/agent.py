@@ -138,6 +138,10 @@ class Request:
     def reword(self) -> None:
         self.spec.write_text(self.spec.read_text().replace("'pays a large amount'", "'pays'"))
 
+    def forget(self) -> None:
+        """Write the block without what a person has added."""
+        self.spec.write_text(re.sub(r" # mine.*", "", self.spec.read_text()))
+
     def before_each(self, code: str) -> None:
         text = self.spec.read_text()
         self.spec.write_text(

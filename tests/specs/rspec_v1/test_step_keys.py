@@ -122,7 +122,7 @@ READS_SOURCE = "analyzer validation architect implementer polisher"  # what they
 KNOWS_FACTORIES = "validation implementer factory_optimizer reviewer"
 FROM_FACTORIES = "factory_optimizer polisher reviewer"
 FROM_SKELETON = "validation skeleton architect implementer factory_optimizer reviewer"
-FROM_SPEC = "architect implementer factory_optimizer polisher reviewer"
+CHECKS_SPEC = "polisher reviewer"  # what a person made of a finished spec goes to no agent
 
 # What is changed, how, the stages that run again, and the options of the command.
 FILES: list[Row] = [
@@ -145,8 +145,8 @@ FILES: list[Row] = [
     ("what a run of the tests has logged", append("log/test.log", "one\n"), ""),
     ("a file that no program reads", append("README.md", "books\n"), ""),
     ("a spec of another class", append("spec/models/other_spec.rb", "# other\n"), ""),
-    ("the rest of the spec", append(SPEC, "# mine\n"), FROM_SPEC),
-    ("the block of the method", swap(SPEC, "pays a large amount", "pays a big amount"), FROM_SPEC),
+    ("the rest of the spec", append(SPEC, "# mine\n"), CHECKS_SPEC),
+    ("the block of the method", swap(SPEC, "pays a large amount", "pays a big amount"), CHECKS_SPEC),
     ("nothing after all of that", nothing, ""),
 ]
 SETTING: list[Row] = [

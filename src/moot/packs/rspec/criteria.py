@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from moot.packs.rspec import architect, factory_checks, implementer, stage_documents, untouched
-from moot.packs.rspec.agents import selected_methods
+from moot.packs.rspec.agents import ARCHITECT, IMPLEMENTER, selected_methods
 from moot.packs.rspec.document_check import REMNANTS, check_document
 from moot.packs.rspec.rspec_runs import run_rspec
 from moot.packs.rspec.stage_documents import answer_in, document_of, structure_of
+from moot.packs.ruby.spec_tree import parse_spec
 from moot.pipelines.contract import Problem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from typing import Any
 
     from moot.packs.rspec.implementer import SpecProblem
     from moot.packs.rspec.rspec_runs import RspecCommand
@@ -122,10 +124,7 @@ def review_holds(after: StageInput, rspec: RspecCommand) -> Iterator[Problem]:
     """The counts of structure, spec file and review agree; an agent's verdict is checked by running RSpec."""
     document, data = document_of(after), after.file("spec") or b""
     structure = structure_of(after)
-    for method, found in stage_documents.examples_by_method(document, data).items():
-        planned = stage_documents.planned(structure, method)
-        if planned != found:
-            yield Problem(f"{method}: {planned} examples are planned, found {found}", after.path("spec"))
+    yield from _uncounted({**document, "structure": structure}, after.path("spec"), data)
     if after.output is not None and after.output.skip and structure["methods"]:
         yield Problem("skipped, and the spec file has tests that must run", after.path("spec"))
         return
@@ -137,6 +136,29 @@ def review_holds(after: StageInput, rspec: RspecCommand) -> Iterator[Problem]:
             yield Problem(said)
             for one in result.failures:
                 yield Problem(f"{one.description}: {one.message.splitlines()[0]}")
+
+
+def missing_results(given: StageInput) -> Iterator[Problem]:
+    """What a spec lacks that somebody has edited since: planned examples, or what stands in the place of placeholders.
+
+    Everything else in it is an improvement, as far as the review agrees. A file that cannot be parsed is left to it.
+    """
+    document, path, data = document_of(given), given.path("spec"), given.file("spec") or b""
+    if "structure" not in document or parse_spec(data).problems:
+        return
+    if given.stage.name == ARCHITECT:
+        yield from _uncounted(document, path, data)
+    elif given.stage.name == IMPLEMENTER:
+        left = implementer.placeholders(document["structure"], path, data)
+        yield from (Problem(one.text, one.path, one.line) for one in left)
+
+
+def _uncounted(document: Mapping[str, Any], path: str, data: bytes) -> Iterator[Problem]:
+    """Methods whose blocks have more or fewer examples than the structure."""
+    for method, found in stage_documents.examples_by_method(document, data).items():
+        planned = stage_documents.planned(document["structure"], method)
+        if planned != found:
+            yield Problem(f"{method}: {planned} examples are planned, found {found}", path)
 
 
 def names_its_source(given: StageInput) -> Iterator[Problem]:

@@ -65,14 +65,25 @@ def spec_is_implemented(document: Mapping[str, Any], path: str, data: bytes) -> 
             yield from _created(block, document["class_name"], isolation["db"], path)
 
 
-def _unfinished(
-    found: SpecBlocks, block: DescribeBlock, path: str, doubts: Mapping[int, Vacuity]
-) -> Iterator[SpecProblem]:
-    source = found.source(block)
-    for number, line in enumerate(source.decode("utf-8", "replace").splitlines()):
+def placeholders(structure: Mapping[str, Any], path: str, data: bytes) -> Iterator[SpecProblem]:
+    """The placeholders in the planned blocks of a spec file."""
+    found = blocks_of(data, structure["describe"])
+    for blocks in planned_blocks(structure, data).values():
+        for block in blocks[:1]:
+            yield from _placeholders(found, block, path)
+
+
+def _placeholders(found: SpecBlocks, block: DescribeBlock, path: str) -> Iterator[SpecProblem]:
+    for number, line in enumerate(found.source(block).decode("utf-8", "replace").splitlines()):
         for placeholder in PLACEHOLDERS:
             if placeholder in line:
                 yield SpecProblem(f"{block.name}: {placeholder} is left", path, block.group.line + number)
+
+
+def _unfinished(
+    found: SpecBlocks, block: DescribeBlock, path: str, doubts: Mapping[int, Vacuity]
+) -> Iterator[SpecProblem]:
+    yield from _placeholders(found, block, path)
     for example in block.examples:
         doubt = doubts.get(example.start)
         maybe = doubt is not None and not doubt.certain and example.pending in PENDING and example.kind not in PENDING

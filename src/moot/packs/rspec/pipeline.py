@@ -21,7 +21,14 @@ from moot.packs.rspec.agents import (
 from moot.packs.rspec.answers import ERROR, SKIP, read_answer
 from moot.packs.rspec.contexts import shown_name
 from moot.packs.rspec.cover_targets import has_records
-from moot.packs.rspec.criteria import CHECKS, CRITERIA, only_texts_were_reworded, review_holds, spec_is_implemented
+from moot.packs.rspec.criteria import (
+    CHECKS,
+    CRITERIA,
+    missing_results,
+    only_texts_were_reworded,
+    review_holds,
+    spec_is_implemented,
+)
 from moot.packs.rspec.loaded_files import LoadedFiles
 from moot.packs.rspec.rspec_runs import RspecCommand, run_rspec
 from moot.packs.rspec.stage_documents import document_of, structure_of
@@ -284,6 +291,9 @@ class RspecPipeline(Pipeline):
             case "test-reviewer":
                 return self._review_is_stale(given, document, earlier)
         return ""
+
+    def missing(self, given: StageInput) -> Iterator[Problem]:
+        return missing_results(given)
 
     def _review_is_stale(self, given: StageInput, document: Mapping[str, Any], earlier: EarlierResult) -> str:
         if earlier.inputs.get(f"file:{given.path('spec')}") != digest(given.file("spec")):

@@ -69,7 +69,7 @@ def generate_skeleton(given: StageInput, existing: str = "") -> StageOutput:
     except CannotPlace as refused:
         ask = "Repeat with --existing overwrite, append or cancel." if refused.asks else "Correct the file first."
         where = Problem(str(refused), path=path, line=refused.line)
-        raise StageError(f"{path}: {refused}", problems=[where], suggestion=ask) from refused
+        raise StageError(f"{path}: {refused}", problems=[where], suggestion=ask, asks=refused.asks) from refused
     return StageOutput(document={"/automation/skeleton_file": path}, files={path: data}, warnings=block.warnings)
 
 

@@ -21,9 +21,10 @@ from moot.pipelines.contract import Problem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
+    from moot.packs.rspec_v1.context_tree import StateNode
     from moot.packs.ruby.spec_tree import Example
     from moot.pipelines.contract import StageInput
 
@@ -68,6 +69,19 @@ def tree_matches_document(_before: StageInput, after: StageInput) -> Iterator[Pr
     block = found_block(after)
     if block is not None and shape_of_group(block.group) != shape_of_nodes(tree_of(characteristics_of(after))):
         yield problem(after, block.group.line, "the contexts are not those of the characteristics")
+
+
+def contexts_are_missing(given: StageInput) -> Iterator[Problem]:
+    """The block has fewer contexts than the characteristics. Those that a person has added do not matter."""
+    block, nodes = found_block(given), tree_of(characteristics_of(given))
+    if block is not None and len(matched(block.group, nodes)) < len(list(_all(nodes))):
+        yield problem(given, block.group.line, "the contexts are not those of the characteristics")
+
+
+def _all(nodes: Sequence[StateNode]) -> Iterator[StateNode]:
+    for node in nodes:
+        yield node
+        yield from _all(node.children)
 
 
 def placeholders_in_place(_before: StageInput, after: StageInput) -> Iterator[Problem]:

@@ -34,8 +34,13 @@ def examples_expect(_before: StageInput, after: StageInput) -> Iterator[Problem]
             yield problem(after, example.line, f"{said} is pending ({example.pending})")
         elif doubt is not None and doubt.certain:
             yield problem(after, example.line, f"{said} tests nothing: {doubt.reason}")
-    for line, word in lines_with(block, *PLACEHOLDERS):
-        yield problem(after, line, f"{word} is left")
+    yield from placeholders_are_left(after)
+
+
+def placeholders_are_left(given: StageInput) -> Iterator[Problem]:
+    block = found_block(given)
+    for line, word in lines_with(block, *PLACEHOLDERS) if block is not None else ():
+        yield problem(given, line, f"{word} is left")
 
 
 def contexts_have_setup(_before: StageInput, after: StageInput) -> Iterator[Problem]:

@@ -47,6 +47,7 @@ class RspecV1Pipeline(Pipeline):
     """See the module."""
 
     version = VERSION
+    accepts_edits = True
     guards = LOADED
     criteria: ClassVar[Mapping[str, Criterion]] = {
         "spec-has-one-block": _late("criteria", "spec_has_one_block"),
@@ -187,6 +188,22 @@ class RspecV1Pipeline(Pipeline):
             yield from (one.replace(remedy=remedy) for one in criterion(before, after))
 
         return checked
+
+    def missing(self, given: StageInput) -> Iterator[Problem]:
+        """The block of the method, its contexts and words, or its expectations. Everything else is an improvement."""
+        from moot.packs.rspec_v1 import criteria, implementer_criteria
+        from moot.packs.ruby.spec_tree import parse_spec
+
+        if parse_spec(given.file(criteria.SPEC) or b"").problems:
+            return  # the polisher says where
+        match given.stage.name:
+            case "skeleton":
+                yield from criteria.spec_has_one_block(given, given)
+            case "architect":
+                yield from criteria.contexts_are_missing(given)
+                yield from criteria.words_are_chosen(given, given)
+            case "implementer":
+                yield from implementer_criteria.placeholders_are_left(given)
 
     def _document_is_valid(self, given: StageInput) -> tuple[Problem, ...]:
         """The prerequisite of every stage after validation. A stage sees parts of the document; all of it counts."""
