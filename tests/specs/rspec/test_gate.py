@@ -129,7 +129,7 @@ def test_an_abort_is_recorded_and_a_later_option_comes_before_it(failing: Shop, 
         answer(failing, stopped.checkpoint, "skip")
     with pytest.raises(Refused) as refused:
         failing.rspec("resume")
-    assert "`moot rspec resume --gate skip`" in refused.value.remedy
+    assert f"`moot rspec resume {stopped.run} --gate skip`" in refused.value.remedy
     report = failing.rspec("resume", gate="skip")
     assert isinstance(report, CoverReport), report
     assert asked(failing, every=True) == {"0": "abort", "0-2": "skip"}

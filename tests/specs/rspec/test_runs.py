@@ -412,11 +412,12 @@ def test_a_run_goes_on_with_the_choice_for_existing_blocks_that_was_made_for_it(
 def test_the_advice_after_an_abort_works_when_it_is_followed(shop: Shop, corrected: str) -> None:
     shop.stock("models/book")
     shop.open("fails")
-    assert shop.cover().reason == "gate"
+    stopped = shop.cover()
+    assert stopped.reason == "gate"
     with pytest.raises(Refused) as refused:
         shop.rspec("resume", gate="abort")
     assert refused.value.remedy.startswith(
-        "Correct the code or spec/models/book_spec.rb, then go on: `moot rspec resume`."
+        f"Correct the code or spec/models/book_spec.rb, then go on: `moot rspec resume {stopped.run}`."
     )
     if corrected == "the spec":
         path = "spec/models/book_spec.rb"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["busy"]  # the fixture
 SPEC = "spec/models/customer_spec.rb"
+OWN = 'RSpec.describe Customer do\n  describe "#discount" do\n    it("is mine") { expect(1).to eq(1) }\n  end\nend\n'
 
 
 @pytest.mark.proves("S2-REC-01")
@@ -35,10 +37,10 @@ def test_an_interrupted_run_says_what_was_interrupted_and_how_to_go_on(busy: Bus
     text = said(process)
     busy.begun.remove(process)
     assert process.returncode == 130, text
-    line = "Interrupted: test-implementer of Customer (app/models/customer.rb). To go on: `moot rspec resume`."
-    assert line in text.splitlines()
+    line = "Interrupted: test-implementer of Customer (app/models/customer.rb). To go on: `moot rspec resume "
+    (command,) = [one.removeprefix(line)[:-2] for one in text.splitlines() if one.startswith(line)]
     busy.release("test-implementer customer")
-    assert "tests passed" in busy.shop.moot("rspec", "resume", code=2)
+    assert "tests passed" in busy.shop.moot("rspec", "resume", command, code=2)
 
 
 def interrupted(busy: BusyShop, *words: str) -> str:
@@ -70,12 +72,58 @@ def test_an_interruption_names_the_stages_that_were_at_work() -> None:
         PipelineStep("started", "run-1", title="Book", stage="factory-agent"),
         PipelineStep("started", "run-2", title="Shelf", stage="code-analyzer"),
     ]
-    said = interruption("run-0", steps, "run-9")
+    said = interruption("run-0", steps)
     assert said == ("Interrupted: factory-agent of Book, code-analyzer of Shelf. To go on: `moot rspec resume run-0`.")
-    assert interruption("run-0", steps[:2], "run-0") == (
-        "Interrupted: run-0, while no stage was at work. To go on: `moot rspec resume`."
+    assert interruption("run-0", steps[:2]) == (
+        "Interrupted: run-0, while no stage was at work. To go on: `moot rspec resume run-0`."
     )
-    assert interruption("", [], "") == "Interrupted before the run began."
+    assert interruption("", []) == "Interrupted before the run began."
+
+
+def resume_in(text: str) -> list[str]:
+    """The arguments of the command to go on that a text ends with."""
+    found = re.search(r"To go on from [a-z-]+: `moot (rspec resume run-\w+)`\.$", text)
+    assert found, text
+    return found[1].split()
+
+
+@pytest.mark.proves("S2-REC-01")
+def test_the_command_to_go_on_is_about_the_run_that_failed_whatever_finished_since(shop: Shop) -> None:
+    shop.stock("models/book", "models/customer")
+    shop.write("Gemfile", "")
+    shop.open("silent")
+    with pytest.raises(Refused) as refused:
+        shop.rspec("cover", path="app/models/customer.rb", yes=True)
+    shop.behave("honest")
+    assert isinstance(shop.rspec("cover", path="app/models/book.rb", yes=True), CoverReport)
+    command = resume_in(refused.value.remedy)
+    other = shop.moot("rspec", "resume", code=1)
+    assert f"has finished.\nTo go on with an earlier one, which has not: `moot {' '.join(command)}`." in other
+    shown = shop.moot(*command, code=2)
+    assert f"{SPEC}: tests passed" in shown
+
+
+def test_a_question_of_a_run_is_withdrawn_when_a_later_one_has_covered_the_document(shop: Shop) -> None:
+    shop.stock("models/customer")
+    shop.write("Gemfile", "")
+    shop.write(SPEC, OWN)
+    shop.open()
+    first = shop.rspec("cover", path="app/models/customer.rb", yes=True)
+    assert first.status == "waiting"
+    assert f"`moot rspec resume {first.run} --existing " in first.message
+    assert first.message.endswith(f"and then `moot rspec resume {first.run}`.")
+    assert first.checkpoint in shop.moot("needs-me")
+    done = shop.rspec("cover", path="app/models/customer.rb", yes=True, existing="overwrite")
+    assert isinstance(done, CoverReport), done
+    assert "-existing-" not in shop.moot("needs-me")
+    assert f"{done.run} has covered it since" in shop.moot("checkpoint", "show", first.checkpoint)
+    shop.write(SPEC, OWN)
+    shop.write("app/models/customer.rb", shop.file("app/models/customer.rb").replace("then 20", "then 30"))
+    again = shop.rspec("resume", run=first.run)
+    assert again.status == "waiting"
+    assert again.checkpoint != first.checkpoint
+    shop.moot("checkpoint", "resolve", again.checkpoint, "overwrite")
+    assert isinstance(shop.rspec("resume", run=first.run), CoverReport)
 
 
 @pytest.mark.proves("S2-REC-01", "S2-ERR-01")
@@ -87,7 +135,7 @@ def test_a_failed_stage_that_left_a_damaged_spec_says_how_to_put_it_back(shop: S
         shop.cover()
     back = f"moot run restore {refused.value.details['run']}"
     assert f"still in {SPEC}; `{back}` puts all of that back as it was before" in refused.value.remedy
-    assert refused.value.remedy.endswith("To go on from test-implementer: `moot rspec resume`.")
+    assert resume_in(refused.value.remedy)
     shop.behave("honest")
     shop.moot(*back.split()[1:])
     report = shop.rspec("resume")

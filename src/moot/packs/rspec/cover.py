@@ -14,7 +14,7 @@ from moot.core.errors import MootError, Refused, Unknown
 from moot.core.identity import people_only
 from moot.core.json_codec import dumps, loads
 from moot.core.record import Record
-from moot.core.text import cut, visible
+from moot.core.text import command_line, cut, option, visible
 from moot.packs.rspec.agents import DISCOVERY
 from moot.packs.rspec.changes import FILE, find_changes
 from moot.packs.rspec.discovery import CANCELLED, STOP, Plan, discover
@@ -108,7 +108,7 @@ def cover(call: Call, wanted: CoverScope, beforehand: Beforehand, options: Cover
 
 def proceed(call: Call, run: Run, options: CoverOptions | None = None) -> Answer:
     """Go on with a discovery that waits for its selection."""
-    _check_open(run)
+    _check_open(call, run)
     plan = _plan_of(call, run)
     question = _last_question(call, run.id)
     if question is None or question.open:
@@ -124,7 +124,7 @@ def proceed(call: Call, run: Run, options: CoverOptions | None = None) -> Answer
 
 def select(call: Call, run: Run, said: str, options: CoverOptions | None = None) -> Answer:
     """Answer the question of a discovery, and go on. An answer that cannot be used leaves the question open."""
-    _check_open(run)
+    _check_open(call, run)
     plan = _plan_of(call, run)
     question = _last_question(call, run.id)
     if question is None or not question.open:
@@ -186,12 +186,20 @@ def _stage(work: Work, run: str, stage: str, answer: str, warnings: tuple[str, .
     work.do("run", run, EndStage(stage=stage, attempt=attempt, answer=answer, warnings=warnings), pack=PACK)
 
 
-def _check_open(run: Run) -> None:
+def _check_open(call: Call, run: Run) -> None:
     if run.pack != PACK or SELECTION not in run.stages:
         raise Refused("not_a_discovery", f"{run.id} is not a discovery.", "`moot runs` lists the runs.", run=run.id)
     if not run.open:
-        remedy = "`moot rspec resume` goes on with the run."
-        raise Refused("run_ended", f"The selection of {run.id} is settled.", remedy, run=run.id)
+        raise Refused("run_ended", f"The selection of {run.id} is settled.", _after_selection(call, run), run=run.id)
+
+
+def _after_selection(call: Call, run: Run) -> str:
+    from moot.packs.rspec.cover_history import runs
+
+    later = next((one.id for one in runs(call) if one.parameters.get("discovery") == run.id), None)
+    if later is None:
+        return "Start another one: `moot rspec cover`."
+    return f"`{command_line('rspec resume', later)}` goes on with its run."
 
 
 def _plan_of(call: Call, run: Run) -> Plan:
@@ -256,10 +264,14 @@ def _asked(call: Call, run: str, plan: Plan, options: CoverOptions | None, probl
         question = _reached(call, run, plan, 1 if question is None else _number(question) + 1, problem)
     if call.prompt is not None and call.caller.person:
         return _at_the_terminal(call, run, plan, question, options)
-    message = f"{_QUESTION}. Answer and go on: `moot rspec select ANSWER`."
+    message = f"{_QUESTION}. Answer and go on: `{_selecting(run)}`."
     result = CoverStop(status="waiting", run=run, reason=SELECTION, message=message, checkpoint=question.id)
     lines = (*_shown(plan, problem), f"{question.id} waits for a person.", message)
     return Answer(result=result, say=lines, code=STOP_CODE)
+
+
+def _selecting(run: str) -> str:
+    return command_line("rspec select ANSWER", options=option("--run", run))
 
 
 def _number(question: Checkpoint) -> int:
@@ -298,7 +310,7 @@ def _at_the_terminal(call: Call, run: str, plan: Plan, question: Checkpoint, opt
     while True:
         said = call.prompt(lines, _QUESTION)
         if said is None:
-            message = "The question stays open. Answer and go on: `moot rspec select ANSWER`."
+            message = f"The question stays open. Answer and go on: `{_selecting(run)}`."
             stop = CoverStop(status="waiting", run=run, reason=SELECTION, message=message, checkpoint=question.id)
             return Answer(result=stop, say=(message,), code=STOP_CODE)
         try:

@@ -28,7 +28,7 @@ def failed(call: Call, run: str, steps: Sequence[PipelineStep]) -> Refused:
     return Refused(
         "stage_failed",
         "\n".join((f"{step.stage} failed for {step.title}: {step.text}", *bullets(unsaid(step.text, details)))),
-        f"{advice}{left}To go on from {step.stage}: `moot rspec resume`.",
+        f"{advice}{left}To go on from {step.stage}: `{command_line('rspec resume', run)}`.",
         run=step.run,
         stage=step.stage,
         problems=list(step.problems),
@@ -49,14 +49,14 @@ def left_behind(call: Call, step: PipelineStep) -> str:
     return changed if files else ""
 
 
-def interruption(run: str, steps: Sequence[PipelineStep], newest: str) -> str:
-    """What was interrupted, and how to go on. `newest`: the run that is gone on with unless another one is named."""
+def interruption(run: str, steps: Sequence[PipelineStep]) -> str:
+    """What was interrupted, and how to go on."""
     if not run:
         return "Interrupted before the run began."
     over = {(one.run, one.stage) for one in steps if one.what in _OVER}
     working = [one for one in steps if one.what == "started" and (one.run, one.stage) not in over]
     what = ", ".join(f"{one.stage} of {one.title}" for one in working) or f"{run}, while no stage was at work"
-    return f"Interrupted: {what}. To go on: `{command_line('rspec resume', *([] if run == newest else [run]))}`."
+    return f"Interrupted: {what}. To go on: `{command_line('rspec resume', run)}`."
 
 
 def unsaid(text: str, details: Sequence[str]) -> list[str]:

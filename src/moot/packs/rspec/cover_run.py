@@ -34,7 +34,7 @@ from moot.packs.rspec.pipeline import RspecPipeline, Surroundings
 from moot.packs.rspec.programs import check_allowed
 from moot.packs.rspec.project_classes import classes_for, ruby_files
 from moot.packs.rspec.rspec_runs import RspecCommand
-from moot.packs.rspec.wave_gate import EarlierChoice, WaveGate, withdraw_all, withdraw_settled
+from moot.packs.rspec.wave_gate import EarlierChoice, WaveGate, withdraw_all, withdraw_settled, withdraw_superseded
 from moot.views import queries, states
 
 TYPE_CHECKING = False
@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     Found = TypeVar("Found")
 
 _LARGEST = 4 << 20
+_MOST_QUESTIONS = 1000
 
 
 class CoverPart(Record):
@@ -90,8 +91,20 @@ def resume(call: Call, name: str, options: CoverOptions) -> Answer:
             "Start one: `moot rspec cover`.",
         )
     if run.outcome == PASSED:
-        raise Refused("run_ended", f"The run {run.id} has finished.", "Start another one: `moot rspec cover`.")
+        raise _finished_before(call, run)
     return Cover(call, run.parameters, options, run.id).go()
+
+
+def _finished_before(call: Call, run: Run) -> Refused:
+    """The error for a run that needs no resuming. Names another one that may, unless it was asked for."""
+    remedy = "Start another one: `moot rspec cover`."
+    last = newest(call)
+    if last is not None and last.id == run.id:
+        roots = (one for one in runs(call) if one.waves and not one.open and one.outcome != PASSED)
+        if (other := next(roots, None)) is not None:
+            again = command_line("rspec resume", other.id)
+            remedy = f"To go on with an earlier one, which has not: `{again}`. To start another one: `moot rspec cover`."
+    return Refused("run_ended", f"The run {run.id} has finished.", remedy, run=run.id)
 
 
 def _who(call: Call) -> str:
@@ -179,9 +192,9 @@ class Cover:
         return said(self._finished(), PASSED)
 
     def _report_interruption(self) -> None:
-        report, last = getattr(self.call, "report", None), newest(self.call)
+        report = getattr(self.call, "report", None)
         if report is not None:
-            report(interruption(self.id, self.steps, last.id if last is not None else ""))
+            report(interruption(self.id, self.steps))
 
     def check_allowed(self) -> None:
         """Refuse before anything starts if RSpec's command comes with the repository, and nobody has allowed it."""
@@ -246,7 +259,13 @@ class Cover:
     # --- questions ----------------------------------------------------------------------------------------------------
 
     def _checkpoint(self, about: str) -> Checkpoint:
-        found: Checkpoint = states.state(self.call.engine.read(), "checkpoint", f"k-{self.id}-{about}")[0]
+        """The question of this kind. One that was withdrawn is asked again under another name."""
+        store = self.call.engine.read()
+        for number in range(1, _MOST_QUESTIONS):
+            name = f"k-{self.id}-{about}" if number == 1 else f"k-{self.id}-{about}-again-{number}"
+            found: Checkpoint = states.state(store, "checkpoint", name)[0]
+            if found.status != "withdrawn":
+                break
         return found
 
     def _answered(self, question: Checkpoint, answer: str) -> None:
@@ -265,19 +284,20 @@ class Cover:
 
     def _ask(self, about: str, question: str, options: Sequence[str], awaiting: str = "") -> Answer:
         """Record a question to a person, once. The answer says that the run waits."""
-        name = f"k-{self.id}-{about}"
+        known = self._checkpoint(about)
+        name = known.id
 
         def act(work: Any) -> None:
             who = self.call.actor(work).principal
             reach = ReachCheckpoint(who, "decision", question[:2000], awaiting, tuple(options))
             work.do("checkpoint", name, reach, pack=PACK)
 
-        if not self._checkpoint(about).exists:
+        if not known.exists:
             self.call.commit(act)
         kind = about.partition("-")[0]
-        resume = command_line("rspec resume", options=option(f"--{kind}", options[0]))
-        resolve = command_line("checkpoint resolve", name, options[0])
-        advice = f"Answer {' or '.join(options)}: `{resume}`; or `{resolve}`, and then `moot rspec resume`."
+        resume = command_line("rspec resume", self.id, options=option(f"--{kind}", options[0]))
+        resolve, later = command_line("checkpoint resolve", name, options[0]), command_line("rspec resume", self.id)
+        advice = f"Answer {' or '.join(options)}: `{resume}`; or `{resolve}`, and then `{later}`."
         stop = CoverStop(status="waiting", run=self.id, reason=kind, message=f"{question} {advice}", checkpoint=name)
         return Answer(result=stop, say=(f"{self.id} waits for your answer: {question}", advice), code=STOP_CODE)
 
@@ -302,6 +322,7 @@ class Cover:
         here = {run.parent for run in every if run.root == self.project.root}
         ended = [run.id for run in every if run.waves and not run.open and run.id in here]
         withdraw_settled(self.call, ended, {one.spec for one in report.files if one.tests_passed}, self.id)
+        withdraw_superseded(self.call, ended, {one.slug for one in report.files}, self.id)
         return report
 
     # --- what comes out -----------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from functools import partial
 from moot.core.deciders.checkpoint import ReachCheckpoint, ResolveCheckpoint, WithdrawCheckpoint
 from moot.core.errors import Refused
 from moot.core.record import Record
-from moot.core.text import one_line
+from moot.core.text import command_line, one_line
 from moot.packs.rspec.cover_options import GATE, SKIP
 from moot.packs.rspec.reviewing import Failure
 from moot.views import queries, states
@@ -109,9 +109,10 @@ class WaveGate:
         if answer == SKIP:
             return None
         if answer:
+            again, without = (command_line("rspec resume", run, options=one) for one in ("", "--gate skip"))
             advice = (
-                f"Correct the code or {', '.join(failed.specs)}, then go on: `moot rspec resume`. "
-                "To go on without them: `moot rspec resume --gate skip`."
+                f"Correct the code or {', '.join(failed.specs)}, then go on: `{again}`. "
+                f"To go on without them: `{without}`."
             )
             return Halt(text, Refused("tests_failed", text, advice, run=run))
         current = next((one for one in asked if one.open and one.awaiting == failed.named), None)
@@ -191,6 +192,16 @@ def withdraw_settled(call: Call, runs: Sequence[str], specs: set[str], by: str) 
         run, gate, _ = one.id.removeprefix("k-").partition("-gate-")
         if gate and run in runs and {name.partition(": ")[0] for name in one.awaiting.splitlines()} <= specs:
             withdraw(call, [one.id], f"its tests passed in {by}")
+
+
+def withdraw_superseded(call: Call, runs: Sequence[str], slugs: set[str], by: str) -> None:
+    """Withdraw the open questions of earlier runs about documents that a later run has taken through all stages."""
+    for one in list(queries.things(call.engine.read(), "checkpoint")):
+        run, _, about = one.id.removeprefix("k-").partition("-existing-")
+        if not about:
+            run, _, about = one.id.removeprefix("k-").partition("-level-")
+        if run in runs and any(about == slug or about.startswith(f"{slug}-") for slug in slugs):
+            withdraw(call, [one.id], f"{by} has covered it since")
 
 
 def _about(wave: int, number: int) -> str:
