@@ -4,7 +4,7 @@ import signal
 
 import pytest
 
-from moot.core.errors import Refused, Unknown
+from moot.core.errors import Refused, Unknown, Usage
 
 REPORT = "reports/a.md"
 
@@ -71,3 +71,60 @@ def test_something_else_in_the_place_of_a_file_is_not_removed(notes, kind):
         notes.person.run_restore("last", stage="draft_report")
     assert path.is_symlink() or path.is_dir()
     assert outside.read_text() == "mine"
+
+
+def rewritten(notes):
+    """A run whose agent has changed a report that was there before."""
+    (notes.root / "reports").mkdir()
+    (notes.root / REPORT).write_text("before")
+    stopped_after_draft(notes)
+    left = (notes.root / REPORT).read_text()
+    assert left != "before"
+    return left
+
+
+def test_a_file_that_somebody_edited_since_is_replaced_only_if_asked_and_can_be_put_back(notes):
+    rewritten(notes)
+    (notes.root / REPORT).write_text("two hours of work")
+    spared = notes.person.run_restore("last", stage="draft_report")
+    assert (spared.restored, spared.edited) == ((), (REPORT,))
+    assert (notes.root / REPORT).read_text() == "two hours of work"
+    assert notes.person.run_restore("last", stage="draft_report", edited=True).restored == (REPORT,)
+    assert (notes.root / REPORT).read_text() == "before"
+    undone = notes.person.run_restore("last", undo=True)
+    assert undone.restored == (REPORT,)
+    assert (notes.root / REPORT).read_text() == "two hours of work"
+    assert notes.person.run_restore("last", undo=True).restored == (REPORT,)
+    assert (notes.root / REPORT).read_text() == "before", "what was taken back can be done again"
+
+
+def test_what_a_stage_has_left_is_replaced_without_a_question_and_an_undo_spares_edits(notes):
+    left = rewritten(notes)
+    assert notes.person.run_restore("last", stage="draft_report").restored == (REPORT,)
+    (notes.root / REPORT).write_text("mine")
+    assert notes.person.run_restore("last", undo=True).edited == (REPORT,)
+    assert (notes.root / REPORT).read_text() == "mine"
+    (notes.root / REPORT).write_text("before")
+    assert notes.person.run_restore("last", undo=True).edited == ()
+    assert (notes.root / REPORT).read_text() == left
+
+
+def test_a_removed_file_comes_back_and_without_a_restore_there_is_nothing_to_undo(notes):
+    stopped_after_draft(notes)
+    with pytest.raises(Unknown, match="No files of run-"):
+        notes.person.run_restore("last", undo=True)
+    text = (notes.root / REPORT).read_text()
+    notes.person.run_restore("last", stage="draft_report")
+    assert not (notes.root / REPORT).exists()
+    assert notes.person.run_restore("last", undo=True).restored == (REPORT,)
+    assert (notes.root / REPORT).read_text() == text
+    with pytest.raises(Usage, match="--undo"):
+        notes.person.run_restore("last", undo=True, stage="draft_report")
+
+
+def test_a_file_that_was_missing_is_removed_again(notes):
+    rewritten(notes)
+    (notes.root / REPORT).unlink()
+    assert notes.person.run_restore("last", stage="draft_report").restored == (REPORT,)
+    assert notes.person.run_restore("last", undo=True).removed == (REPORT,)
+    assert not (notes.root / REPORT).exists()

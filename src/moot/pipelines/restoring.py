@@ -3,7 +3,7 @@
 A file that the stage has made is removed, but only while it has exactly the content that the stage has left. A file
 that was edited since is put back only if the caller asks for that. So what somebody else may have written stays. Of an
 attempt that was interrupted, nobody knows what it has left: its files are put back. The log keeps all contents that are
-replaced or removed.
+replaced or removed, and `--undo` puts them back (`undoing`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from moot.api.answer import Answer
 from moot.api.catalogue import KEY, Param, Verb
 from moot.core.deciders.run import RestoreFiles
-from moot.core.errors import Refused, Unknown
+from moot.core.errors import Refused, Unknown, Usage
 from moot.core.record import Record
 from moot.core.run import BEHIND, FAILED, REUSED
 from moot.core.text import command_line
@@ -19,6 +19,7 @@ from moot.pipelines import contents
 from moot.pipelines.contract import StageError
 from moot.pipelines.inspection import found, with_stage
 from moot.pipelines.step_keys import FILE
+from moot.pipelines.undoing import last_replaced, restores_of
 from moot.views import queries
 
 TYPE_CHECKING = False
@@ -66,10 +67,13 @@ def restore(
     *,
     overwritten: bool = False,
     edited: bool = False,
+    undo: bool = False,
     dry_run: bool = False,
 ) -> Answer:
     from moot.pipelines.driver import is_alive
 
+    if undo and (overwritten or stage is not None or attempt is not None):
+        raise Usage("undo_or_stage", "--undo takes back the last restore, whatever it was.", "Leave the others out.")
     run = _restorable(call, found(call, id), stage)
     if run.open and is_alive(call.place.state, run.driver):
         raise Refused(
@@ -78,7 +82,10 @@ def restore(
             f"Wait until it has ended: `{command_line('run status', run.id)}`.",
             run=run.id,
         )
-    one = _attempt(call, run, stage, attempt) if not overwritten else _in_between(run, stage, attempt)
+    if undo:
+        one = last_replaced(call, run)
+    else:
+        one = _attempt(call, run, stage, attempt) if not overwritten else _in_between(run, stage, attempt)
     try:
         plan = _plan(call, run, one, edited=edited)
         if (plan.restored or plan.removed) and not dry_run:
@@ -91,20 +98,22 @@ def restore(
             run=run.id,
         ) from error
     result = RestoredFiles(run.id, one.stage, one.attempt, tuple(plan.restored), plan.removed, plan.kept, plan.edited)
-    moment = "during" if overwritten else "before"
-    return Answer(result=result, say=tuple(_lines(result, "would " if dry_run else "", moment)))
+    moment = "before it was put back as before" if undo else "during" if overwritten else "before"
+    again = command_line("run restore", run.id, options="--undo" if undo else f"--stage {one.stage}")
+    return Answer(result=result, say=tuple(_lines(result, "would " if dry_run else "", moment, f"{again} --edited")))
 
 
-def _lines(done: RestoredFiles, would: str, moment: str) -> list[str]:
+def _lines(done: RestoredFiles, would: str, moment: str, more: str) -> list[str]:
     at = f"{done.stage}, attempt {done.attempt}"
     restored, removed, keeps = ("restore", "remove", "keep") if would else ("restored", "removed", "kept")
     lines = [f"{would}{restored} {path}, as it was {moment} {at}" for path in done.restored]
     lines += [f"{would}{removed} {path}, which {at} has made" for path in done.removed]
     lines += [f"{would}{keeps} {path}: it was not there before {at}, but has changed since" for path in done.kept]
-    more = command_line("run restore", done.run, options=f"--stage {done.stage} --edited")
     lines += [
         f"{would}{keeps} {path}: it was edited after {at}; to replace that, too: `{more}`" for path in done.edited
     ]
+    if not would and (done.restored or done.removed):
+        lines.append(f"To take it back: `{command_line('run restore', done.run, options='--undo')}`")
     return lines or [f"The files are already as they were {moment} it."]
 
 
@@ -136,6 +145,7 @@ def _is_edited(call: Call, run: Run, path: str, data: bytes) -> bool:
     if last is None or last.status not in (*BEHIND, FAILED):
         return False  # the last attempt was interrupted, and may have left anything
     contents_of = {one.outputs.get(FILE + path) for one in tries}
+    contents_of |= {known[path] for known in restores_of(call, run) if path in known}
     contents_of |= {
         known[path] for one in tries for known in (one.snapshots, one.left, one.overwritten) if path in known
     }
@@ -237,13 +247,18 @@ VERBS = (
             Param("attempt", "Which attempt. Default: the last one.", type="int"),
             Param("overwritten", "Put back what was written while the stage ran, and was overwritten.", type="flag"),
             Param("edited", "Also put back files that somebody has edited since.", type="flag"),
+            Param("undo", "Take the last restore of the run back, instead.", type="flag"),
             Param("dry_run", "Only show what would be restored.", type="flag"),
             KEY,
         ),
-        examples=("moot run restore last --dry-run", "moot run restore last --stage implementer"),
+        examples=(
+            "moot run restore last --dry-run",
+            "moot run restore last --stage implementer",
+            "moot run restore last --undo",
+        ),
         detail=(
             "A file that the stage has made is removed, unless it has changed since; then it is kept and named, and so "
-            "is a file that somebody has edited since. What the files contain now is kept in the log, too."
+            "is a file that somebody has edited since. The log keeps what the files contain now; --undo puts that back."
         ),
     ),
 )

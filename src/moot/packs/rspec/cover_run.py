@@ -54,7 +54,6 @@ if TYPE_CHECKING:
     Found = TypeVar("Found")
 
 _LARGEST = 4 << 20
-_MOST_QUESTIONS = 1000
 
 
 class CoverPart(Record):
@@ -103,7 +102,7 @@ def _finished_before(call: Call, run: Run) -> Refused:
         roots = (one for one in runs(call) if one.waves and not one.open and one.outcome != PASSED)
         if (other := next(roots, None)) is not None:
             again = command_line("rspec resume", other.id)
-            remedy = f"To go on with an earlier one, which has not: `{again}`. To start another one: `moot rspec cover`."
+            remedy = f"To go on with an earlier one, which has not: `{again}`. To start a new one: `moot rspec cover`."
     return Refused("run_ended", f"The run {run.id} has finished.", remedy, run=run.id)
 
 
@@ -260,12 +259,11 @@ class Cover:
 
     def _checkpoint(self, about: str) -> Checkpoint:
         """The question of this kind. One that was withdrawn is asked again under another name."""
-        store = self.call.engine.read()
-        for number in range(1, _MOST_QUESTIONS):
-            name = f"k-{self.id}-{about}" if number == 1 else f"k-{self.id}-{about}-again-{number}"
-            found: Checkpoint = states.state(store, "checkpoint", name)[0]
-            if found.status != "withdrawn":
-                break
+        store, name, number = self.call.engine.read(), f"k-{self.id}-{about}", 1
+        found: Checkpoint = states.state(store, "checkpoint", name)[0]
+        while found.status == "withdrawn":
+            number += 1
+            found = states.state(store, "checkpoint", f"{name}-again-{number}")[0]
         return found
 
     def _answered(self, question: Checkpoint, answer: str) -> None:

@@ -122,6 +122,7 @@ class Drives(ABC):
         attempt: int | None = None,
         overwritten: bool = False,
         edited: bool = False,
+        undo: bool = False,
         key: str | None = None,
         dry_run: bool = False,
     ) -> RestoredFiles:
