@@ -49,6 +49,23 @@ def test_the_result_comes_from_rspec_itself(
 
 
 @pytest.mark.proves("S2-REV-01")
+@needs_rspec
+@pytest.mark.parametrize("required", ["by .rspec", "by the spec"])
+def test_what_a_helper_raises_is_in_the_result(tmp_path: Path, required: str) -> None:
+    (tmp_path / "spec").mkdir()
+    (tmp_path / "spec/spec_helper.rb").write_text("raise 'no database here'\n")
+    source = "RSpec.describe('a') { it('b') { expect(1).to eq(1) } }"
+    if required == "by .rspec":
+        (tmp_path / ".rspec").write_text("--require spec_helper\n")
+    else:
+        source = f"require 'spec_helper'\n{source}"
+    (failure,) = run(tmp_path, source).failures
+    assert failure.message.startswith("RuntimeError: no database here\nAn error occurred while loading ")
+    assert "spec/spec_helper.rb:1" in failure.message
+    assert "No examples found" not in failure.message
+
+
+@pytest.mark.proves("S2-REV-01")
 @pytest.mark.parametrize("output", [b"", b"Could not find gem", b'{"version":"3"}', b'{"version": {"summary": 1}'])
 def test_output_without_a_report_is_no_result(output: bytes) -> None:
     with pytest.raises(NoResult):

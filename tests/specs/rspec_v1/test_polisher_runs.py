@@ -28,3 +28,12 @@ def test_tests_that_fail_since_another_file_changed_have_not_passed(staffed: Sho
     assert failed.code == 1
     assert "failed at polisher\nError: the tests do not pass" in failed.err
     assert staffed.document()["automation"]["polisher_completed"] is False
+
+
+@pytest.mark.proves("S1-POL-01")
+def test_what_a_helper_raises_is_said(staffed: Shop) -> None:
+    staffed.write(".rspec", "--require spec_helper\n")
+    staffed.write("spec/spec_helper.rb", f"raise 'no database here'\n{HELPER}")
+    failed = staffed.run()
+    assert failed.code == 1
+    assert "RSpec could not load the tests: RuntimeError: no database here" in failed.err

@@ -9,6 +9,7 @@ import json
 
 from moot.core.record import Record
 from moot.packs.rspec.spec_blocks import blocks_of
+from moot.packs.ruby.load_errors import load_error
 from moot.packs.ruby.watched_examples import WatchedExample, formats, watched
 
 TYPE_CHECKING = False
@@ -76,8 +77,8 @@ def arguments(path: str, counting: str = "") -> list[str]:
     return [*formats(counting), "--no-color", path]
 
 
-def result_of(output: bytes, code: int) -> RspecResult:
-    """The result in the output of RSpec. Raises `NoResult`."""
+def result_of(output: bytes, code: int, errors: bytes = b"") -> RspecResult:
+    """The result in the output of RSpec. `errors`: what it wrote to standard error. Raises `NoResult`."""
     found = _reports(output.decode("utf-8", "replace"))
     if not found:
         raise NoResult(f"RSpec ended with exit code {code} and reported no result")
@@ -91,8 +92,8 @@ def result_of(output: bytes, code: int) -> RspecResult:
     ran = int(summary["example_count"]) - int(summary.get("pending_count") or 0)
     failures = [_failure(one) for one in failed]
     if broken:
-        said = "\n".join(report.get("messages") or ()) or "an error outside of the examples"
-        failures.append(Failure("the spec file cannot be loaded", "", said.strip()[:_SHOWN]))
+        said = load_error(report, b"\n".join((output, errors)).decode("utf-8", "replace"))
+        failures.append(Failure("the spec file cannot be loaded", "", said[:_SHOWN]))
     if disabled := summary.get("expectations_can_fail") is False:
         failures.append(Failure("expectations cannot fail", "", "the specs have changed RSpec so that nothing fails"))
     passed = (

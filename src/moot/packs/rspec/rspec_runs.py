@@ -33,7 +33,7 @@ def run_rspec(given: StageInput, command: RspecCommand, files: LoadedFiles | Non
     if lacks_counting(ran):
         ran = _run(given, command, reviewing.arguments(path))
     try:
-        result = reviewing.result_of(ran.output.tail, ran.code)
+        result = reviewing.result_of(ran.output.tail, ran.code, ran.errors.tail)
     except reviewing.NoResult as error:
         said = ran.errors.tail.decode("utf-8", "replace").strip()
         advice = f"Run it by hand to see why: `{' '.join(shell_word(word, 'FILE') for word in (*command.argv, path))}`"

@@ -14,6 +14,7 @@ from posixpath import normpath
 
 from moot.core.record import Record
 from moot.core.text import one_line
+from moot.packs.ruby.load_errors import load_error
 from moot.packs.ruby.vacuity import vacuous_examples
 from moot.packs.ruby.watched_examples import WatchedExample, formats, watched, why_untested
 
@@ -160,8 +161,8 @@ def test_result(result: bytes | None, code: int, output: bytes) -> TestResult:
     summary, examples = found["summary"], found.get("examples") or []
     problems = list(_failures(examples))
     if summary.get("errors_outside_of_examples_count"):
-        messages = "; ".join(one_line(str(one), _WIDTH) for one in found.get("messages") or [])
-        problems.insert(0, f"RSpec could not load the tests: {messages or 'an error outside of the examples'}")
+        why = load_error(found, output.decode("utf-8", "replace"))
+        problems.insert(0, f"RSpec could not load the tests: {one_line(why, _WIDTH)}")
     elif not summary.get("example_count"):
         problems.append("RSpec found no example")
     if summary.get("expectations_can_fail") is False:
