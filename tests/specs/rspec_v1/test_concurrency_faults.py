@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -57,6 +58,21 @@ def test_a_target_has_one_stage_at_a_time_and_a_killed_one_is_interrupted_and_fr
     assert "architect passed" in said.err, said.err
     attempts = [one["data"]["stage"] for one in shop.events("run:started")]
     assert attempts == ["analyzer", "validation", "skeleton", "architect", "architect"]
+
+
+@pytest.mark.proves("S1-HARD-12")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_says_what_was_interrupted_and_how_to_go_on(shop: Shop, number: signal.Signals) -> None:
+    shop.agents(architect="hang", timeout="5m")
+    first = start(shop, "run", SOURCE, "process")
+    until_running(shop, "architect")
+    first.send_signal(number)
+    said = first.communicate(timeout=PATIENCE)[1].decode()
+    assert first.returncode == 130, said
+    line = f"Interrupted: architect of {SOURCE} Payment#process. To go on: `moot "
+    (command,) = [one.removeprefix(line).removesuffix("`.") for one in said.splitlines() if one.startswith(line)]
+    shop.agents(implementer="none")
+    assert "architect passed" in shop(*shlex.split(command)).err
 
 
 @pytest.mark.proves("S1-SEQ-03", "S1-SEQ-01")

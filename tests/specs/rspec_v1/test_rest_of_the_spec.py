@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import shlex
+
 import pytest
 
 from moot.packs.rspec_v1.polisher_criteria import rest_is_kept_but_style
@@ -109,6 +112,21 @@ def test_an_agent_cannot_weaken_a_test_of_a_person(shop: Shop, stage: str) -> No
     assert shop.states()[stage] == "failed"
     assert shop.document()["automation"][f"{stage}_completed"] is False
     assert shop.run().code == 1, "what the failed attempt left is not taken for a person's"
+
+
+@pytest.mark.proves("S1-HARD-12")
+def test_a_failed_stage_says_how_to_put_its_file_back_and_how_to_go_on(shop: Shop) -> None:
+    mine = "RSpec.describe Payment do\n  it 'refunds' do\n    expect(described_class.new.refund).to eq(1)\n  end\nend\n"
+    shop.write(PAYMENT_SPEC, mine)
+    shop.agents(implementer="weaken")
+    said = shop.run().err
+    found = re.search(r"still in (\S+); `moot (run restore run-\w+)` puts .* To go on from implementer: `moot (.*)`\.", said)
+    assert found is not None, said
+    assert found[1] == PAYMENT_SPEC
+    assert shop(*shlex.split(found[2])).code == 0
+    assert "eq(1)" in shop.read(PAYMENT_SPEC)
+    shop.agents()
+    assert "implementer passed" in shop(*shlex.split(found[3])).err
 
 
 @pytest.mark.proves("S1-POL-01", "S1-POL-05", "S1-HARD-01")

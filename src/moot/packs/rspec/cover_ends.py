@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from moot.core.errors import MootError, Refused
-from moot.core.text import bullets, command_line, unbroken
+from moot.core.errors import Refused
+from moot.core.text import bullets, command_line
+from moot.pipelines.leaving import left_behind
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,20 +34,6 @@ def failed(call: Call, run: str, steps: Sequence[PipelineStep]) -> Refused:
         stage=step.stage,
         problems=list(step.problems),
     )
-
-
-def left_behind(call: Call, step: PipelineStep) -> str:
-    """Which files changed while a stage that failed ran, and how to put them back; empty if there are none."""
-    from moot.pipelines.restoring import restore
-
-    try:
-        found = restore(call, step.run, step.stage, None, dry_run=True).result
-    except MootError:  # it had nothing to write, or cannot be asked now
-        return ""
-    files = unbroken(", ".join((*found.restored, *found.removed)))
-    back = command_line("run restore", step.run)
-    changed = f"What changed while it ran is still in {files}; `{back}` puts all of that back as it was before."
-    return changed if files else ""
 
 
 def interruption(run: str, steps: Sequence[PipelineStep]) -> str:

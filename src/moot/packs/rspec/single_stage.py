@@ -6,11 +6,12 @@ from moot.api.answer import Answer, Notice
 from moot.core.errors import Refused, Unknown
 from moot.core.record import Record
 from moot.core.text import bullets, command_line
-from moot.packs.rspec.cover_ends import left_behind, unsaid
+from moot.packs.rspec.cover_ends import unsaid
 from moot.packs.rspec.cover_history import answer_of, newest_of
 from moot.packs.rspec.cover_options import CoverOptions
 from moot.packs.rspec.cover_run import Cover, report_step
 from moot.packs.rspec.pipeline import RspecPipeline
+from moot.pipelines.leaving import left_behind
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

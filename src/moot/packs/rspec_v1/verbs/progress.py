@@ -7,8 +7,9 @@ import os
 from moot.api.answer import Answer
 from moot.core.errors import AwaitedFailed
 from moot.core.record import Record
-from moot.core.text import bullets, command_line
+from moot.core.text import bullets, command_line, option
 from moot.packs.rspec_v1.locating import PACK
+from moot.pipelines.leaving import left_behind
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -88,6 +89,21 @@ class Progress:
             tell(f"Warning: {warning}")
             self._warnings.append(f"{self._labels[step.stage]}: {warning}")
 
+    def interrupted(self) -> None:
+        """Say what was interrupted, and how to go on."""
+        if self._last is None or self._last.what == "ended":
+            return
+        stage = f"{self._last.stage} of " if self._last.what == "started" else ""
+        self._call.report(f"Interrupted: {stage}{self._request.target.said}. To go on: `{self._going_on()}`.")
+
+    def _going_on(self) -> str:
+        """The command that goes on with the run."""
+        path = os.path.relpath(self._request.location.project.absolute, self._call.cwd)
+        asked = self._request.target.parameters
+        class_name = option("--class", str(asked["class"])) if asked.get("class") else ""
+        options = " ".join(filter(None, (class_name, "--resume")))
+        return command_line(f"{PACK} run", path, str(asked.get("method", "")), options=options)
+
     @property
     def failed(self) -> bool:
         return self._failed is not None
@@ -102,7 +118,7 @@ class Progress:
     def answer(self, wanted: str, review: str = "") -> Answer:
         """The answer: the path of what the last stage wrote. Raises if a stage failed."""
         if self._failed is not None:
-            raise _failure(self._failed)
+            raise _failure(self._failed, left_behind(self._call, self._failed), self._going_on())
         location = self._request.location
         report = location.report_file if os.path.exists(location.report_file) else None
         spec = os.path.join(location.project.root, location.spec)
@@ -121,11 +137,15 @@ class Progress:
         return Answer(result=outcome, say=(path,), code=WARNED if self._warnings else 0)
 
 
-def _failure(step: PipelineStep) -> AwaitedFailed:
-    """The error of a stage that failed, or could not start."""
+def _failure(step: PipelineStep, left: str, going_on: str) -> AwaitedFailed:
+    """The error of a stage that failed, or could not start. `left`: what it has left in the files."""
     problems = [one for one in step.problems if one != step.text]
-    advice = f"{step.suggestion.rstrip('.')}." if step.suggestion else "Correct it, then run the command again."
-    lines = [advice, *(f"  {line}" for line in step.details.splitlines()), *bullets(problems)]
+    advice = f"{step.suggestion.rstrip('.')}." if step.suggestion else "Correct it."
+    if not (step.suggestion and step.outcome):  # what a stage requires before it starts has its own words
+        advice = " ".join(filter(None, (advice, left, f"To go on from {step.stage}: `{going_on}`.")))
+    lines = [advice]
+    lines += [*(f"  {line}" for line in step.details.splitlines()), *bullets(problems)]
     counted = step.text == f"{len(step.problems)} problems"
     said = f"{step.stage} left {step.text}" if counted else step.text
-    return AwaitedFailed("stage_failed", said, "\n".join(lines), stage=step.stage, problems=list(step.problems))
+    more = {"stage": step.stage, "run": step.run, "problems": list(step.problems)}
+    return AwaitedFailed("stage_failed", said, "\n".join(lines), **more)

@@ -125,14 +125,18 @@ def _performed(
     if reason:
         pipeline.cached = None  # the analysis is made in full
     progress = Progress(call, request, reason)
-    with interruptible():
-        for one in options:
-            for step in run_target(call, pipeline, request.target, one):
-                progress.take(step)
-                if torn and (step.stage, step.what) == ("analyzer", "passed"):
-                    put_aside(call, request)  # if the log had no document before
-            if progress.failed:
-                break
+    try:
+        with interruptible():
+            for one in options:
+                for step in run_target(call, pipeline, request.target, one):
+                    progress.take(step)
+                    if torn and (step.stage, step.what) == ("analyzer", "passed"):
+                        put_aside(call, request)  # if the log had no document before
+                if progress.failed:
+                    break
+    except KeyboardInterrupt:
+        progress.interrupted()
+        raise
     review = _told(call, request, news=progress.ran("reviewer")) if progress.reached("reviewer") else ""
     return progress.answer(wanted, review)
 
