@@ -53,6 +53,14 @@ def test_a_key_of_another_stage_is_refused_rendered_back_and_recorded(notes):
     assert refused.data["set"] == {"/outline": ["Mine"]}
 
 
+def test_each_refused_key_is_named_with_its_own_owner(notes):
+    notes.agent(CHANGE_NOTE.format(change='data["outline"] = ["Mine"]; data["lines"] = 7') + GOOD)
+    assert sorted(failure(notes).problems) == [
+        "/lines: belongs to check; the change was refused",
+        "/outline: belongs to outline; the change was refused",
+    ]
+
+
 def test_an_own_key_is_taken_over(notes):
     notes.agent(CHANGE_NOTE.format(change='data["draft"] = {"words": 3}') + GOOD)
     notes.run()

@@ -69,3 +69,29 @@ def test_the_path_of_a_file_names_its_newest_run_even_as_a_part_of_another(notes
     notes.run("a.txt", "b.txt", again=True)
     newest = next(step.run for step in notes.steps if step.title == "a.txt")
     assert notes.person.run_status("a.txt").run == newest
+
+
+def test_a_stage_that_passed_at_once_is_not_said_to_wait_for_that(notes):
+    notes.run()
+    assert explained(notes, "last", "--stage", "outline")[0].strip() == (
+        "outline ran (attempt 1, passed): it had not passed before"
+    )
+
+
+def test_a_run_is_found_by_each_of_its_files_and_the_list_names_its_target(notes):
+    notes.run()
+    run = notes.steps[-1].run
+    assert notes.person.run_status("reports/a.md").run == run
+    command = [sys.executable, "-m", "moot", "--person", "runs"]
+    shown = subprocess.run(command, cwd=notes.root, text=True, capture_output=True, timeout=PATIENCE, check=True).stdout
+    assert " a.txt " in next(line for line in shown.splitlines() if run in line)
+
+
+def test_an_interrupted_stage_is_not_said_to_be_interrupted_by_what_made_it_run(notes):
+    notes.run()
+    notes.source("a.txt", "# Three\n")
+    notes.agent("os.kill(os.getppid(), 9)")
+    notes.elsewhere("a.txt")
+    (stage,) = [one for one in notes.person.run_status("a.txt").stages if one.stage == "draft_report"]
+    assert stage.state == "interrupted"
+    assert "changed" not in stage.text

@@ -348,6 +348,8 @@ def test_what_a_program_loads_itself_is_said_to_be_not_covered(run: Command) -> 
     handler(run, 'run = ["make"]', allow=False)
     shown = run("allow").out
     assert "Not covered: files that a program reads, imports or starts by itself." in shown
+    assert "Covered: no file." in shown
+    assert "listed above" not in shown
     assert "in " + str(run.repo) in shown
 
 

@@ -29,7 +29,7 @@ def examined(form: Form, store: Store, one: Instance, file: MirrorFile) -> Docum
             case Missing():
                 return found.replace(exists=False)
             case Unreadable(reason=reason):
-                return found.replace(fault=reason)
+                return found.replace(fault=reason, barred=True)
             case Changed(data=data):
                 return _read(form, found, data)
     raise AssertionError("without a known signature, no file is unchanged")

@@ -78,7 +78,7 @@ def _followed(call: Call, name: str) -> Iterator[Answer]:
 
 
 def found(call: Call, name: str) -> Run:
-    """The run with this id, or the newest run of the target with this id or title, which may be a path."""
+    """The run with this id, or the newest run of the target with this id, title or file."""
     from moot.pipelines.history import runs_of
     from moot.pipelines.status import newest
 
@@ -94,7 +94,7 @@ def found(call: Call, name: str) -> Run:
 
 
 def _of_title(call: Call, name: str) -> list[Run]:
-    """The newest run of the target with this title, or with this path from the caller's directory."""
+    """Runs of the target with this title, or with this file: a path from the caller's directory. The newest first."""
     import os
 
     from moot.views import queries
@@ -102,7 +102,13 @@ def _of_title(call: Call, name: str) -> list[Run]:
     root = os.path.realpath(call.place.root)
     path = "" if "\0" in name else os.path.relpath(os.path.realpath(os.path.join(call.cwd, name)), root)
     runs = [one for one in queries.things(call.engine.read(), "run", _LOOKED_AT, ended=True) if one.target]
-    return next(filter(None, ([run for run in runs if run.title == title] for title in (name, path))), [])
+    titled = next(filter(None, ([run for run in runs if run.title == title] for title in (name, path))), [])
+    return titled or [run for run in runs if path and os.path.realpath(run.root) == root and _has(run, path)]
+
+
+def _has(run: Run, path: str) -> bool:
+    """Whether a file is one of those that the target consists of."""
+    return any(path in paths for paths in run.paths.values())
 
 
 def with_stage(call: Call, run: Run, stage: str | None) -> list[Run]:
@@ -208,7 +214,11 @@ def stages(call: Call, name: str) -> Answer:
     return Answer(result=list(pack.stages), say=tuple(lines))
 
 
-_NEWEST = Param("id", "The run, or the target of its newest run. Default: the newest run.", positional=True)
+_NEWEST = Param(
+    "id",
+    "The run; or the target of its newest run, by name or by one of its files. Default: the newest run.",
+    positional=True,
+)
 
 VERBS = (
     Verb(

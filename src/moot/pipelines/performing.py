@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from moot.api.call import Call
+    from moot.api.protocol.stage import Stage
     from moot.pipelines.contract import Criterion, StageInput
     from moot.pipelines.driver import CommandLock
     from moot.pipelines.overwriting import Overwritten
@@ -227,7 +228,8 @@ def _judged(
     except StageError as problem:
         return work.replace(error=error or problem, leaves=prepared.situation.leaves)
     leaves = preparation.keys.changed(after.leaves, work.output.document, work.output.removed)
-    problems = [*ruined, *(one for one in _refused(preparation, how.since) if not (ruined and _is_deletion(one)))]
+    refused = _refused(preparation, prepared.stage, how.since)
+    problems = [*ruined, *(one for one in refused if not (ruined and _is_deletion(one)))]
     if prepared.pinned is not None:
         expected = lambda: _expected(prepared, preparation, how)  # noqa: E731
         place, root = preparation.call.place, preparation.target.root
@@ -305,7 +307,7 @@ def _held_to(
     return preparation.problems(f"criteria.{name}", lambda: criterion(before, after))
 
 
-def _refused(preparation: Preparation, since: int) -> Iterator[Problem]:
+def _refused(preparation: Preparation, stage: Stage, since: int) -> Iterator[Problem]:
     """What the stage wrote into the document without owning it, and what others changed at the same time."""
     ref = preparation.target.document
     if ref is None:
@@ -313,11 +315,13 @@ def _refused(preparation: Preparation, since: int) -> Iterator[Problem]:
     events = preparation.call.engine.log.read(since, _DOCUMENT_EVENTS, f"document/{ref.key}")
     for event in events:
         if event.type == "document:refused":
-            owners = ", ".join(event.data.get("owners", ()))
+            gone = event.data.get("gone", ())
+            owners = documents.foreign(preparation.pack, stage, (*event.data["set"], *gone))
             claims = documents.unearned(preparation.pack, preparation.document().leaves, event.data["set"])
-            for pointer in (*event.data["set"], *event.data.get("gone", ())):
+            for pointer in (*event.data["set"], *gone):
                 why = f"true is not accepted: {claims[pointer]}" if pointer in claims else ""
-                yield Problem(why or f"belongs to {owners}; the change was refused", key=pointer)
+                owner = owners.get(pointer) or ", ".join(event.data.get("owners", ()))
+                yield Problem(why or f"belongs to {owner}; the change was refused", key=pointer)
         elif event.type == "document:conflicted":
             for pointer in dict.fromkeys((*event.data["log"], *event.data["file"])):
                 yield Problem(f"changed in the file and in the log; the {event.data['won']} wins", key=pointer)

@@ -275,6 +275,9 @@ class Preparation:
         if self.target.document is None or self.call.mirrors is None:
             return
         for file in self.call.mirrors.document_files(self.call, self.target.document.key):
+            if file.barred:
+                advice = "Put a regular file there, in a folder of this repository, or nothing: moot writes it again."
+                raise Unmet(f"{file.path} cannot be read: {file.fault}", advice)
             if file.fault:
                 advice = f"Correct the file, or put it back: `{command_line('doc restore', file.document)}`."
                 raise Unmet(f"{file.path} cannot be parsed: {file.fault}", advice)

@@ -124,7 +124,7 @@ def plan(
         found = earlier.get(stage.name)
         if found is None:
             failed = last is not None and last.stage == stage.name
-            reason = _FRESH.get(stage.cache, "its last attempt did not pass" if failed else "it has not passed yet")
+            reason = _FRESH.get(stage.cache, "its last attempt did not pass" if failed else "it had not passed before")
             break
         before, now = _continued(found.attempt.inputs, inputs(stage, answer), stage, later)
         for name in [name for name in {*before, *now} if is_of(name.removeprefix(step_keys.FILE), made)]:

@@ -154,7 +154,7 @@ def _stage(run: Run, name: str, usual: Mapping[str, float], now: float, *, dead:
         ended=shown.ended,
         seconds=max(now - (parse(shown.at) or now), 0.0) if running else shown.seconds,
         estimate=estimate if running else 0.0,
-        text=shown.reason or shown.why,
+        text=shown.reason or ("" if state == INTERRUPTED else shown.why),  # why it began is not why it ended
         warnings=shown.warnings,
         problems=shown.problems,
     )

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from moot.core.deciders.run import Run, StageTry
 
 
+_TITLE = 60  # cells
+
+
 class RunOutput(Record):
     """The end of what a command wrote, on standard output and standard error, and the size of all of it."""
 
@@ -42,10 +45,15 @@ def runs(call: Call, task: str | None, limit: int) -> Answer:
         found = list(queries.things(store, "run", limit, ended=True))
         total = queries.count_things(store, "run", ended=True)
     warn_of_more(call, limit, total - len(found), "run")
-    rows = tuple((one.id, _state(one), one.pack, one.task or "(driver)", _where(one), local(one.at)) for one in found)
+    rows = tuple((one.id, _state(one), one.pack, _about(one), _where(one), local(one.at)) for one in found)
     lines = tuple(" ".join(filter(None, row)) for row in rows)
-    table = Table(("run", "state", "pack", "task", "stage", "since"), rows, title="Runs") if rows else None
+    table = Table(("run", "state", "pack", "task or target", "stage", "since"), rows, title="Runs") if rows else None
     return Answer(result=found, say=lines or ("No runs yet: moot run PACK",), table=table)
+
+
+def _about(one: Run) -> str:
+    """The task or the target of a run."""
+    return one.task or one_line(one.title or one.target, _TITLE) or "(driver)"
 
 
 def _state(one: Run) -> str:

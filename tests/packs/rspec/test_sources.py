@@ -127,7 +127,7 @@ def test_a_source_is_read_only_inside_the_root_and_only_as_text(tmp_path: Path) 
         ("link.rb", "source_outside", "leads out"),
         ("../outside.rb", "source_outside", "leads out"),
         ("bin.rb", "source_unreadable", "binary"),
-        ("big.rb", "source_unreadable", "2097152 bytes"),
+        ("big.rb", "source_too_large", "2,097,152 bytes, and at most 1,048,576 are read"),
         ("dir.rb", "source_unreadable", "regular file"),
         ("pipe.rb", "source_unreadable", "regular file"),
         ("none.rb", "source_missing", "none.rb"),

@@ -48,6 +48,20 @@ def test_a_document_whose_folder_was_deleted_is_written_again(shop: Shop) -> Non
     assert shop.document(BOOK) == before
 
 
+def test_a_folder_of_documents_that_leads_elsewhere_is_named_with_what_helps(shop: Shop) -> None:
+    shop.stock("models/book")
+    shop.open()
+    (shop.root.parent / "elsewhere").mkdir()
+    (shop.root / "tmp").mkdir(exist_ok=True)
+    (shop.root / METADATA).symlink_to("../../elsewhere")
+    said = shop.moot("rspec", "cover", "--branch", "--yes", code=1)
+    assert f"{BOOK}.yml cannot be read: " in said
+    assert "points out of" in said
+    assert "Put a regular file there, in a folder of this repository" in said
+    assert "doc restore" not in said
+    assert not list((shop.root.parent / "elsewhere").iterdir())
+
+
 @pytest.mark.parametrize("make", [os.mkdir, os.mkfifo])
 def test_something_else_in_the_place_of_a_spec_is_refused(shop: Shop, make) -> None:
     shop.stock("models/book")

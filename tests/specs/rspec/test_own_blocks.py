@@ -157,3 +157,16 @@ def test_a_choice_for_existing_blocks_counts_once_it_changes_something(shop: Sho
     for given in ({}, {"existing": "keep"}, {"existing": "overwrite"}):
         assert isinstance(shop.cover(**given), CoverReport)
     assert len(shop.asked()) == started, "the block is moot's by now"
+
+
+@pytest.mark.proves("S2-HARD-06")
+def test_a_choice_that_is_not_possible_for_a_new_method_is_said_not_ignored(shop: Shop) -> None:
+    shop.stock("models/book")
+    shop.write(SPEC, MINE)
+    shop.open()
+    stopped = shop.cover()
+    assert stopped.reason == "existing"
+    again = shop.rspec("resume", existing="append")
+    assert again.message.startswith("append is not possible for #sell: the method is new. ")
+    assert again.checkpoint == stopped.checkpoint
+    assert isinstance(shop.rspec("resume", existing="keep"), CoverReport)

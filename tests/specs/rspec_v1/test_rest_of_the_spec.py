@@ -120,7 +120,9 @@ def test_a_failed_stage_says_how_to_put_its_file_back_and_how_to_go_on(shop: Sho
     shop.write(PAYMENT_SPEC, mine)
     shop.agents(implementer="weaken")
     said = shop.run().err
-    found = re.search(r"still in (\S+); `moot (run restore run-\w+)` puts .* To go on from implementer: `moot (.*)`\.", said)
+    found = re.search(
+        r"still in (\S+); `moot (run restore run-\w+)` puts .* To go on from implementer: `moot (.*)`\.", said
+    )
     assert found is not None, said
     assert found[1] == PAYMENT_SPEC
     assert shop(*shlex.split(found[2])).code == 0

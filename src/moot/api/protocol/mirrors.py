@@ -50,6 +50,7 @@ class DocumentFile(Record):
     path: str
     exists: bool
     fault: str = ""  # why it cannot be read, with line and column
+    barred: bool = False  # not even its bytes can be read: there is a link in the way, or a permission is missing
     line: int = 0
     column: int = 0
     leaves: Mapping[str, Any] | None = None

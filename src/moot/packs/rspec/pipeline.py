@@ -123,6 +123,9 @@ class BuiltIn:
             options = tuple(c for c in architect.CHOICES if all(c in one.choices for one in plan.conflicts))
             blocks = "; ".join(one.sentence for one in plan.conflicts)
             text = f"{path} has blocks that only you may replace: {blocks}. What happens to them?"
+            chosen = choices.get("*", "")
+            if others := [one.method for one in plan.conflicts if chosen and chosen not in one.choices]:
+                text = f"{chosen} is not possible for {', '.join(others)}: the method is new. {text}"
             raise self._asks(given, Question("existing", text, options))
         return StageOutput(
             document={"/spec_file": path, "/structure": plan.structure},

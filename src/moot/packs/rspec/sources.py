@@ -58,7 +58,12 @@ def read_source(root: str, path: str) -> bytes:
         if not S_ISREG(found.st_mode):
             raise _unreadable(path, "it is not a regular file")
         if found.st_size > LARGEST:
-            raise _unreadable(path, f"it has {found.st_size} bytes, and at most {LARGEST} are read")
+            raise Refused(
+                "source_too_large",
+                f"{path} is too large: it has {found.st_size:,} bytes, and at most {LARGEST:,} are read.",
+                "Give a smaller file, or split this one.",
+                file=path,
+            )
         with os.fdopen(os.dup(file), "rb") as reader:
             data = reader.read(LARGEST)
     finally:

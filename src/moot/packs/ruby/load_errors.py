@@ -6,6 +6,8 @@ spec helper in `.rspec`: that error is only in the text around the report.
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,7 +39,7 @@ def _printed(text: str) -> str:
 def _exception(said: str) -> str:
     """`RuntimeError: no database`: the class is on a line of its own, and the message below it."""
     lines = [line.strip() for line in said.splitlines()]
-    for line, below in zip(lines, lines[1:], strict=False):
+    for line, below in pairwise(lines):
         name = line.removesuffix(":")
         if name != line and below and name[:1].isupper() and name.replace("::", "").replace("_", "").isalnum():
             return f"{line} {below}"

@@ -21,9 +21,13 @@ if TYPE_CHECKING:
     from moot.settings import Settings
     from moot.settings.rules import Weak
 
-_NOT_COVERED = (
+_COVERED = (
     "Covered: the workspace files listed above, which the command names (also after `=`, `@` or an option letter).",
     "Not covered: files that a program reads, imports or starts by itself. moot checks only the files listed above.",
+)
+_NONE_COVERED = (
+    "Covered: no file. The command names none of the workspace (also not after `=`, `@` or an option letter).",
+    "Not covered: files that a program reads, imports or starts by itself.",
 )
 
 
@@ -179,7 +183,7 @@ def _lines(one: Allowed | Weakening) -> list[str]:
         if one.program:
             said.append(f"program {one.program}, pinned by path")
         said += [f"file {path}, run as a private copy, sha256 {digest}" for path, digest in one.files.items()]
-        said += _NOT_COVERED
+        said += _COVERED if one.files else _NONE_COVERED
     return [visible(said[0]), *(f"  {visible(line)}" for line in said[1:])]
 
 
