@@ -141,14 +141,14 @@ def complain(error: MootError, *, as_json: bool) -> None:
         except OSError as trouble:
             raise UnsaidError(trouble) from trouble
         return
-    message, remedy = _further_indented(error.message, 2), _further_indented(error.remedy, 4)
+    message, remedy = _further_indented(error.message), _further_indented(error.remedy)
     _aside(visible(f"moot: {message}\n  → {remedy} [{error.code}]") + "\n")
 
 
-def _further_indented(text: str, least: int) -> str:
-    """The text with its further lines indented, so that a text of others cannot imitate a line of moot."""
+def _further_indented(text: str) -> str:
+    """The text with its further lines indented, so that a text of others cannot imitate the first line of an error."""
     first, *more = text.splitlines() or [""]
-    return "\n".join((first, *(line if line.startswith(" " * least) else f"{' ' * least}{line}" for line in more)))
+    return "\n".join((first, *(line if line.startswith("  ") else f"  {line}" for line in more)))
 
 
 def _aside(text: str) -> None:
