@@ -38,6 +38,7 @@ class Waiting(Record):
     command: str  # answers it
     options: tuple[str, ...] = ()
     task: str | None = None
+    checkpoint_type: str = ""  # of a checkpoint: human-verify, decision, human-action, or another word
 
 
 def question(item: Waiting) -> str:
@@ -97,7 +98,7 @@ def _items(call: Call, most: int = queries.ALL) -> Iterator[Waiting]:
 
 def _checkpoints(call: Call, most: int) -> Iterator[Waiting]:
     for state in queries.things(call.engine.read(), "checkpoint", most):
-        # The list does not choose an option: pasted as it is, this command is refused.
+        # The list does not choose an answer: pasted as it is, this command is refused.
         words = shell_word(one_line("|".join(state.options), 200), _TEXT) if len(state.options) > 1 else _TEXT
         yield Waiting(
             kind="checkpoint",
@@ -108,6 +109,7 @@ def _checkpoints(call: Call, most: int) -> Iterator[Waiting]:
             command=f"{command_line('checkpoint resolve', state.id)} {words}",
             options=state.options,
             task=state.task,
+            checkpoint_type=state.kind,
         )
 
 

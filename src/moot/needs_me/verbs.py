@@ -31,12 +31,14 @@ def needs_me(call: Call, text: str | None, answer: str | None) -> Answer:
     for item in found:
         about = f" about {item.task}" if item.task and item.task != item.id else ""
         asked = question(item)
+        what = f"{item.kind} ({item.checkpoint_type})" if item.checkpoint_type else item.kind
+        whose = f" from {item.who}" if item.who else ""
         lines += [
-            one_line(f"{item.id} {item.kind} from {item.who}{about} since {local(item.since)}: {asked}", 600),
+            one_line(f"{item.id} {what}{whose}{about} since {local(item.since)}: {asked}", 600),
             f"  → {item.command}",
         ]
         task = one_line(item.task or "", 40)
-        rows.append((item.id, item.kind, one_line(item.who, 60), task, one_line(asked, 160), item.command))
+        rows.append((item.id, one_line(what, 60), one_line(item.who, 60), task, one_line(asked, 160), item.command))
     headings = ("id", "what", "from", "task", "", "answer it with")
     table = Table(headings, tuple(rows), title="Needs you") if rows else None
     return Answer(result=found, say=tuple(lines) or ("Nothing waits for you.",), table=table)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import threading
 from typing import Any
 
@@ -313,3 +314,43 @@ def test_a_task_without_a_plan_file_is_still_known_after_the_answer(board: Board
     assert "  2 planned" in board("gsd", "phase", "01").out.splitlines()
     board.emit({"type": "artifact:created", "path": "a.ts", "createdBy": "01-07"})
     assert board("gsd", "plan", "01-07").code == 0  # it has an event
+
+
+@pytest.mark.proves("S4-HAN-04")
+@pytest.mark.parametrize("kind", [*KINDS, "design-review"])
+def test_every_list_of_checkpoints_shows_plan_task_type_and_what_is_awaited(board: Board, kind: str) -> None:
+    reach(board, kind)
+    for words in (("needs-me",), ("checkpoints",), ("gsd", "phase", "01")):
+        shown = board(*words).out
+        assert kind in shown
+        assert "user approval" in shown
+    (item,) = json.loads(board("needs-me", "--json").out)["result"]
+    assert (item["task"], item["checkpoint_type"], item["text"]) == ("01-03.2", kind, "user approval")
+
+
+@pytest.mark.proves("S4-DEC-07")
+def test_the_placeholder_of_the_suggested_command_is_not_an_answer(board: Board) -> None:
+    name = reach(board)
+    (item,) = board.ws.needs_me()
+    words = shlex.split(item.command)[1:]
+    assert words == ["checkpoint", "resolve", name, "…"]
+    pasted = board(*words)
+    assert (pasted.code, "placeholder_answer" in pasted.err) == (1, True)
+    assert state(board) == "waiting"
+    assert board("answer", name, "approved …").code == 0
+
+
+@pytest.mark.proves("S4-ROL-03")
+def test_a_failure_that_other_plans_wait_for_is_put_before_the_user(board: Board) -> None:
+    planned(board)
+    board.start("01-05", 1)
+    board.fail("01-05", 1)  # nobody waits for it
+    assert board("needs-me").out == "Nothing waits for you.\n"
+    board.start("01-03", 1)
+    board.fail("01-03", 1, "Tests fail")
+    (item,) = board.ws.needs_me()
+    assert (item.kind, item.id) == ("concern", "01-03.1")
+    assert item.text == "01-03 task 1 failed, and 01-04 waits for the plan: Tests fail"
+    assert board(*shlex.split(item.command)[1:]).code == 0
+    board.start("01-03", 1)
+    assert board.ws.needs_me() == []

@@ -284,3 +284,16 @@ def test_a_release_with_a_cause_of_its_own_is_a_sign_of_life(make_project: Calla
     last = project.file()["lastEventId"]
     assert (project.events_shown[-1]["type"], project.flags_of(last)) == ("file:released", ["taken_away"])
     assert silent_for() >= 2000.0
+
+
+@pytest.mark.proves("S4-COO-02")
+def test_the_remedy_for_a_path_that_a_plan_holds_names_no_mailbox_that_does_not_exist(project: Project) -> None:
+    project.emit(claimed("a.ts"))
+    project.run("join", "Ada", name="Ada")
+    for verb, given in (("claim", "paths"), ("release", "what")):
+        refusal = project.refusal(verb, "Ada", **{given: ("a.ts",)})
+        assert refusal.remedy.startswith("Wait ")
+        assert "moot send" not in refusal.remedy
+    project.run("claim", "Ada", paths=("b.ts",))
+    project.run("join", "Bob", name="Bob")
+    assert "`moot send Ada …`" in project.refusal("claim", "Bob", paths=("b.ts",)).remedy

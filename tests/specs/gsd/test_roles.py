@@ -9,7 +9,7 @@ import pytest
 
 from moot import Workspace
 from moot.packs.gsd.methods import Blackboard
-from tests.specs.gsd.board import AGENT, REACHED, Board
+from tests.specs.gsd.board import AGENT, REACHED, SAMPLES, Board
 from tests.surfaces.command import PATIENCE
 
 
@@ -103,6 +103,7 @@ def test_a_phase_is_finished_when_each_shortfall_is_accounted_for(board: Board) 
         mail = [letter.text for letter in lead.inbox().new]
         assert any("Task 2 of plan 01-02 (gsd-executor) failed: Tests fail" in text for text in mail)
         assert any("01-02 task 1 (human-verify) awaits: user approval" in text for text in mail)
+        board.ws.checkpoint_resolve(board.ws.checkpoints()[0].id, "approved")
         board.complete("01-02", 1)
         board.start("01-02", 2)
         board.complete("01-02", 2)
@@ -139,3 +140,19 @@ def test_a_user_takes_checkpoints_and_failures_and_nothing_continues_before_the_
     assert "approved" in out
     assert waiting.returncode == 0
     assert [item for item in board.ws.needs_me() if item.kind == "checkpoint"] == []
+
+
+@pytest.mark.proves("S4-ROL-01", "S4-ROL-02")
+def test_what_the_guides_name_exists(board: Board) -> None:
+    guide = board("brief", "gsd-executor").out
+    path = board.plan_file("01-02", tasks=("One",)).relative_to(board.root)
+    assert "`.planning/phases/{phase}/{plan}-PLAN.md`" in guide
+    assert str(path) == ".planning/phases/{phase}/{plan}-PLAN.md".format(phase="01-base", plan="01-02")
+    for event in SAMPLES:
+        assert f"`{event['type']}`:\n- `type` (required)" in guide
+        for field in event:
+            assert f"- `{field}`" in guide
+    board.start("01-02", 1)
+    board.complete("01-02", 1)
+    (option,) = re.findall(r"continues after a pause with\s+`(--\w+) NUMBER`", board("brief", "orchestrator").out)
+    assert "#2" in board("gsd", "events", option, "1").out

@@ -2,7 +2,7 @@
 
 What always holds:
 - A checkpoint is answered once, by a person. A second answer is refused with the first one and its author.
-- If it has options, the answer is one of them.
+- If it has options, the answer is one of them. The placeholder of a suggested command is never an answer.
 - The agent that reached it, or a person, may withdraw it while it is open. After that it cannot be answered.
 
     reached ── resolve (a person) ──▶ resolved
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 KINDS = ("human-verify", "decision", "human-action")  # the usual kinds; any other word is allowed
 OPTION_LIMIT = 20
+PLACEHOLDER = "…"  # in a suggested command
 
 
 class ReachCheckpoint(Record):
@@ -174,6 +175,13 @@ def _chosen(state: Checkpoint, answer: str) -> str:
     given = answer.strip()
     if not given:
         raise Refused("empty_answer", "The answer is empty.", "Write an answer.", checkpoint=state.id)
+    if given == PLACEHOLDER:
+        raise Refused(
+            "placeholder_answer",
+            f"{PLACEHOLDER!r} stands for the answer in the command that moot suggests.",
+            "Write your answer in its place, such as approved, rejected, or a sentence.",
+            checkpoint=state.id,
+        )
     if not state.options:
         return answer
     for option in state.options:

@@ -70,6 +70,8 @@ if TYPE_CHECKING:
     from moot.core.kind import Meta
     from moot.core.payload import Payload
 
+_WITHOUT_MAILBOX = ("plan:", "role:", "process:")  # holders that are known only from files, or have no name
+
 
 def decide(state: ClaimsState, command: Command, _facts: object = None) -> list[Payload]:
     decided = _decide(state, command)
@@ -234,7 +236,7 @@ def _lapsed(claim: Claim, silent: Mapping[str, float] | None) -> Lapsed:
 
 def _held(collisions: list[Collision]) -> Held:
     first = collisions[0]
-    claim, holder = first.claim, name_of(first.claim.holder)
+    claim = first.claim
     what = first.asked
     if first.asked != first.path:
         what += f" overlaps {first.path} (both match {first.witness}), which"
@@ -242,13 +244,20 @@ def _held(collisions: list[Collision]) -> Held:
     why += f": {one_line(claim.reason, 80)}" if claim.reason else ""
     more = len(collisions) - 1
     others = f"; {counted(more, 'other claim')} also conflict{'s' * (more == 1)}" if more else ""
+    asking = _asking(claim, "for it")
     return Held(
         "file_held",
         f"{what} is held by {claim.holder} ({claim.mode}, since position {claim.token}{why}){others}.",
-        f"Ask {holder} for it (`{command_line('send', holder)} …`), wait for its release, or work on another file.",
+        f"{f'{asking}, wait' if asking else 'Wait'} for its release, or work on another file.",
         held=[collision.told() for collision in collisions[:SHOWN_LIMIT]],
         count=len(collisions),
     )
+
+
+def _asking(claim: Claim, what: str) -> str:
+    """`Ask Ada for it (…)`; empty if the holder has no mailbox."""
+    holder = name_of(claim.holder)
+    return "" if holder.startswith(_WITHOUT_MAILBOX) else f"Ask {holder} {what} (`{command_line('send', holder)} …`)"
 
 
 def checked_paths(command: ClaimFiles) -> tuple[str, ...]:
@@ -342,11 +351,11 @@ def _released(claim: Claim, command: Releasing, gone: set[str] | None = None) ->
 
 
 def _not_holder(claim: Claim, what: str) -> Held:
-    holder = name_of(claim.holder)
+    asking = _asking(claim, "to release it")
     return Held(
         "not_holder",
         f"{what} has been held by {claim.holder} since position {claim.token}.",
-        f"Ask {holder} to release it (`{command_line('send', holder)} …`), or a person to use force.",
+        f"{f'{asking}, or a' if asking else 'Wait until it is released, or ask a'} person to use force.",
         claim=claim.id,
         holder=claim.holder,
         token=claim.token,

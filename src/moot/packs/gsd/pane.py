@@ -1,13 +1,13 @@
-"""The section of `moot watch`, and what a person should look at: stalled tasks, and plans that wait in vain."""
+"""The section of `moot watch`, and what a person should look at: failed and stalled tasks, plans that wait in vain."""
 
 from __future__ import annotations
 
 from moot.api.protocol.pack_views import Concern, PackView
 from moot.core.record import Record
-from moot.core.text import age, command_line
+from moot.core.text import age, command_line, first_few, one_line
 from moot.packs.gsd import status_lines
 from moot.packs.gsd.status import Snapshot
-from moot.packs.gsd.status_records import DONE, STALLED
+from moot.packs.gsd.status_records import DONE, FAILED, STALLED
 from moot.packs.gsd.vain_waits import vain_waits
 
 TYPE_CHECKING = False
@@ -55,7 +55,13 @@ def concerns(call: Call) -> Iterator[Concern]:
     view = Snapshot(call)
     for name in view.phases():
         for plan in view.phase(name).plans:
+            waits = _waiting_for(view, plan.plan) if plan.state == FAILED else []
             for task in plan.tasks:
+                if task.state == FAILED and waits:
+                    about = f"{plan.plan}.{task.task}"
+                    said = f"{plan.plan} task {task.task} failed, and {first_few(waits)} "
+                    said += f"{'wait' if len(waits) > 1 else 'waits'} for the plan: {one_line(task.error, 200)}"
+                    yield Concern("failed", about, said, command_line("gsd plan", plan.plan), task.ended, task.agent)
                 if task.state == STALLED:
                     about = f"{plan.plan}.{task.task}"
                     said = f"{plan.plan} task {task.task} is stalled: {task.agent} has sent no event for "
@@ -73,3 +79,10 @@ def concerns(call: Call) -> Iterator[Concern]:
                 "claim_expiring", claim.path, said, command_line("gsd claims", claim.path), claim.since, claim.agent
             )
     yield from vain_waits(view)
+
+
+def _waiting_for(view: Snapshot, name: str) -> list[str]:
+    """The plans that wait for a plan: by their files, or for an artifact that it makes."""
+    found = [plan for plan, facts in view.files.items() if name in facts.depends_on and not view.is_done(plan)]
+    found += [plan for plan, gone in view.missing.items() if any(name in view.makers(one.artifact, plan) for one in gone)]
+    return list(dict.fromkeys(found))

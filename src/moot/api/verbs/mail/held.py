@@ -9,7 +9,7 @@ from moot.core.deciders.message import Sent
 from moot.core.errors import Refused, Unavailable, Unknown
 from moot.core.principal import Actor, role
 from moot.core.record import Record
-from moot.core.text import REASON, command_line, counted, fence, one_line
+from moot.core.text import REASON, command_line, fence, one_line
 from moot.core.typed_messages import check_corrector
 from moot.engine.clock import local
 from moot.views import queries, states
@@ -124,7 +124,7 @@ def _resubmit_content(call: Call, entry: HeldEntry, body: Any) -> Answer:
         return _repeated(entry)
     stored = [event.stream.partition("/")[2] for event in events if event.type == Sent.type]
     result = TakenContent(messages=tuple(stored), position=events[-1].position)
-    return Answer(result=result, say=(f"{entry.id} is taken: {counted(len(events), 'event')} stored.",))
+    return Answer(result=result, say=(f"{entry.id} is taken.",))
 
 
 def _repeated(entry: HeldEntry) -> Answer:
