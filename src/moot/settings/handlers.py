@@ -174,10 +174,15 @@ def read(value: Any, reading: Reading) -> tuple[dict[str, Any], ...]:
 
 
 _CHOOSING = ("name", "on", "streams", "by", "data")  # the keys that choose events
+WRONG = "wrong"
 
 
 def read_of_pack(value: Any, path: tuple[str, ...], reading: Reading) -> dict[str, dict[str, Any]]:
-    """The handlers in `[pack.NAME.handlers]`, as fields of `moot.core.handler.Handler`, by name."""
+    """The handlers in `[pack.NAME.handlers]`, as fields of `moot.core.handler.Handler`, by name.
+
+    One that cannot be used has only its problems, as `WRONG`. Some packs go on without it, others do not
+    (`moot.api.protocol.settings`).
+    """
     if not isinstance(value, dict) or not all(isinstance(item, dict) for item in value.values()):
         reading.wrong(path, value, f"tables, each written as [{spelled(path)}.NAME]")
         return {}
@@ -189,8 +194,13 @@ def read_of_pack(value: Any, path: tuple[str, ...], reading: Reading) -> dict[st
         if not _NAME.fullmatch(name):
             reading.wrong((*path, name), name, "a name of lowercase letters, digits, `-` and `_`")
             continue
+        before = len(reading.problems)
         found[name] = _fields((*path, name), table, tuple(key for key in FIELDS if key not in _CHOOSING), reading)
         _check_action((*path, name), table, found[name], reading)
+        wrong = [{"line": one.line, "key": one.key, "text": one.text} for one in reading.problems[before:]]
+        if wrong:
+            del reading.problems[before:]
+            found[name] = {WRONG: wrong}
     return found
 
 

@@ -120,7 +120,8 @@ def test_a_claim_that_lost_can_be_resubmitted_when_the_path_is_free(project: Pro
     (held,) = project.held()
     assert project.refusal("held resubmit", id=held["id"]).code == "file_held"
     project.emit(released())
-    project.run("held resubmit", id=held["id"])
+    taken = project.run("held resubmit", id=held["id"])
+    assert taken.say == (f"{held['id']} is taken.",)
     assert project.file("claims")["claims"][USERS]["plan"] == "01-03"
     project.take({**CLAIMED, "plan": "01-04", "agent": ""})
     (held,) = project.held()

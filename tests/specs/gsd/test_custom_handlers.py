@@ -295,3 +295,34 @@ def test_the_report_at_the_first_event_names_the_file(site: Site) -> None:
     site.configure('{"event_handlers": {"task:started": ["slack"]}}')
     (told,) = site.warnings(site.emit(STARTED), "handler_unusable")
     assert ".planning/config.json, line 1, column " in told
+
+
+@pytest.mark.proves("S4-CUS-04")
+@pytest.mark.parametrize(
+    ("table", "line", "said"),
+    [
+        ("url = 'http://x.org'", 4, "is not encrypted"),
+        ("runs = ['true']", 4, "unknown key pack.gsd.handlers.page.runs; did you mean run?"),
+        ("attempts = 2", 3, "has no action"),
+    ],
+)
+def test_a_wrong_registration_stops_only_that_handler(site: Site, table: str, line: int, said: str) -> None:
+    site.script("good")
+    site.handlers(task_started=["custom:page", "custom:good"])
+    site.settings(f"[pack.gsd.handlers.page]\n{table}\n")
+    (told,) = site.warnings(site.emit(STARTED), "handler_unusable")
+    assert f"moot.toml, line {line}: " in told
+    assert said in told
+    site.write_event({**COMPLETED, "timestamp": "2024-01-15T10:30:00Z"})
+    assert site.moot("mirror").code == 0
+    assert [one["type"] for one in site.board("events")["events"]] == ["task:started", "task:completed"]
+    site.allow("gsd/good")
+    assert ("gsd/good", "done") in site.handle()
+    code, problems = site.check()
+    assert code == 6
+    found = {(one["file"], one["line"]): one for one in problems}
+    assert said in "".join(one["message"] for one in problems if one["file"] == "moot.toml")
+    assert found["moot.toml", line]["remedy"]
+    assert {file for file, _ in found} == {"moot.toml"}
+    site.settings("[pack.gsd.handlers.page]\nrun = ['true']\n")
+    assert site.check() == (0, [])

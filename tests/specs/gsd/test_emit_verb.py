@@ -203,7 +203,7 @@ def test_options_are_a_list_like_others(board: Board) -> None:
         ("build:passed", "hosts=a", 'hosts:=["b"]'),
     ],
 )
-def test_a_list_that_cannot_be_understood_is_refused_with_the_form_that_can(board: Board, words: tuple[str, ...]) -> None:
+def test_a_list_that_cannot_be_understood_is_refused_with_the_right_form(board: Board, words: tuple[str, ...]) -> None:
     refused = board("gsd", "emit", *words)
     key = words[-1].partition("=")[0].removesuffix(":")
     assert refused.code == 2

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from moot.core.errors import Unknown, Usage
 from moot import Workspace
+from moot.core.errors import Unknown, Usage
 from tests.specs.gsd.board import AGENT, CLAIMED, EVENTS, FOLDER, REACHED, Board, until
 from tests.surfaces.command import PATIENCE
 

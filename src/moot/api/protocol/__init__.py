@@ -157,7 +157,7 @@ class Saying(Record):
     prints: tuple[str, ...] = ()  # the fingerprint of that entry: see `moot.core.deciders.feed`
 
 
-_TABLES = ("reactions", "closers", "forms", "verbs", "effects", "pipeline")
+_TABLES = ("reactions", "closers", "forms", "verbs", "effects", "forgives", "pipeline")
 PARTS = ("observe", "hear", "same", "move", "lines", *_TABLES, "address", "guard", "check", "due", "watch", "concerns")
 
 
@@ -175,6 +175,7 @@ class Protocol:
     verbs: Mapping[str, str] = {}  # `moot PACK WORD`: each word with the "module:attribute" of its `Verb`
     methods: str = ""  # "module:attribute" of the `PackMethods` with these verbs
     effects: str = ""  # "module:attribute" of its `PackEffects`: handlers that its own configuration names
+    forgives: bool = False  # whether a registered handler that cannot be used stops nothing but itself; it reports it
     driver: str = ""  # "module:attribute" of its `PackDriver`: `moot run PACK` (see `moot.runs.verbs`)
 
     def __init__(self, pack: Pack, settings: Mapping[str, Any] | None = None) -> None:

@@ -85,6 +85,8 @@ def root_of(call: Call) -> str:
 def resolved(name: str, root: str, registered: Mapping[str, Mapping[str, Any]]) -> Handler | str:
     """The handler that a name means, or why it means none."""
     usual = {"name": f"{PACK}/{name}", "on": (), "pack": PACK, "timeout": TIMEOUT}
+    if name in registered and "wrong" in registered[name]:
+        return f"custom:{name} is not registered correctly: {'; '.join(map(said, registered[name]['wrong']))}"
     if name in registered:
         return Handler.of({**usual, **registered[name]})
     found = _files(name, os.path.join(root, FOLDER))
@@ -99,6 +101,11 @@ def resolved(name: str, root: str, registered: Mapping[str, Mapping[str, Any]]) 
         f"custom:{name} leads to nothing: there is no executable {name} in {FOLDER}/, and no "
         f"[pack.{PACK}.handlers.{name}] in moot.toml"
     )
+
+
+def said(problem: Mapping[str, Any]) -> str:
+    """A problem of a handler in moot.toml."""
+    return f"moot.toml, line {problem['line']}: {problem['text']}"
 
 
 def cause_of(call: Call) -> int:

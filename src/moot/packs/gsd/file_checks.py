@@ -31,6 +31,7 @@ _CORRECT = "Correct it. Until then the rest of the file counts."
 
 def check(call: Call, files: PackFiles) -> Iterator[FileProblem]:
     yield from _check_config(call, files)
+    yield from _check_registered(call, files)
     yield from _check_plans(files)
     for root in files.roots:
         yield from _check_names(files, root)
@@ -64,9 +65,18 @@ def _check_config(call: Call, files: PackFiles) -> Iterator[FileProblem]:
 def _check_custom(call: Call, files: PackFiles, root: str, kind: str, table: HandlerTable) -> Iterator[FileProblem]:
     for name in table.custom(kind):
         found = resolved(name, root_of(call), registered_in(call.settings))
-        if isinstance(found, str):
+        if isinstance(found, str) and name not in registered_in(call.settings):
             remedy = f"Create the executable in {FOLDER}/, or register it: [pack.{PACK}.handlers.{name}] in moot.toml."
             yield files.problem(root, CONFIG, found, place=_list(kind), remedy=remedy)
+
+
+def _check_registered(call: Call, files: PackFiles) -> Iterator[FileProblem]:
+    for handler in registered_in(call.settings).values():
+        for one in handler.get("wrong", ()):
+            found = files.problem(
+                files.roots[0], "moot.toml", one["text"], remedy="Correct it. Until then it cannot run."
+            )
+            yield found.replace(line=one["line"], column=1)
 
 
 def _check_chains(call: Call, files: PackFiles, root: str) -> Iterator[FileProblem]:
@@ -107,7 +117,8 @@ class _PlanOnDisk(Record):
 
 
 def _check_plans(files: PackFiles) -> Iterator[FileProblem]:
-    known = {name: one for name, path, root in _plan_files(files) if (one := _read(files, root, path, name)) is not None}
+    found = {name: _read(files, root, path, name) for name, path, root in _plan_files(files)}
+    known = {name: one for name, one in found.items() if one is not None}
     done = {plan for root in files.roots for plan, _ in plan_paths(root, plans.SUMMARY)}
     for one in known.values():
         for problem in one.said.problems:

@@ -84,5 +84,6 @@ def concerns(call: Call) -> Iterator[Concern]:
 def _waiting_for(view: Snapshot, name: str) -> list[str]:
     """The plans that wait for a plan: by their files, or for an artifact that it makes."""
     found = [plan for plan, facts in view.files.items() if name in facts.depends_on and not view.is_done(plan)]
-    found += [plan for plan, gone in view.missing.items() if any(name in view.makers(one.artifact, plan) for one in gone)]
+    for plan, missing in view.missing.items():
+        found += [plan] if any(name in view.makers(one.artifact, plan) for one in missing) else []
     return list(dict.fromkeys(found))

@@ -27,13 +27,14 @@ if TYPE_CHECKING:
 class Gsd(Protocol):
     """See the module."""
 
-    closers = (show_plans, close, plan_needs.close, close)  # what is echoed may end plans; what that satisfies is echoed
+    closers = (show_plans, close, plan_needs.close, close)  # an echo may end plans; what that satisfies is echoed
     forms: Mapping[str, str] = {
         "plans": "moot.packs.gsd.sources:PlanForm",
         "summaries": "moot.packs.gsd.sources:SummaryForm",
         "config": "moot.packs.gsd.sources:ConfigForm",
     }
     effects = "moot.packs.gsd.effects:GsdEffects"
+    forgives = True
     verbs = TABLE
     methods = METHODS
 

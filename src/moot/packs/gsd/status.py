@@ -10,8 +10,8 @@ from __future__ import annotations
 from moot.core import timestamps
 from moot.core.errors import Unknown
 from moot.core.task.leases import has_lapsed
-from moot.packs.gsd.ids import covers, phase_name, phase_of, plan_of, task_of
 from moot.packs.gsd.claims import TAKEN_AWAY
+from moot.packs.gsd.ids import covers, phase_name, phase_of, plan_of, task_of
 from moot.packs.gsd.plan_needs import UNANNOUNCED
 from moot.packs.gsd.runs import HELD
 from moot.packs.gsd.sources import PlanFacts, all_plans

@@ -13,8 +13,8 @@ PLANNED, RUNNING, STALLED, WAITING, COMPLETED, FAILED = (
     "completed",
     "failed",
 )
-# The states of a plan. `blocked`: it waits for artifacts or for other plans. `idle`: some tasks are completed, none runs,
-# and it is not done. `unreadable`: its file says no task.
+# The states of a plan. `blocked`: it waits for artifacts or for other plans. `idle`: some of its tasks are completed,
+# none runs, and it is not done. `unreadable`: its file says no task.
 READY, BLOCKED, IDLE, DONE, UNREADABLE = "ready", "blocked", "idle", "done", "unreadable"
 
 

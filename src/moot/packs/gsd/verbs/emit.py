@@ -119,7 +119,7 @@ EMIT = Verb(
         Param(
             "fields",
             "KEY=VALUE. The value is plain text; nothing in it is evaluated. KEY:=JSON gives another value. Repeat "
-            "provides=, changes=, affects=, requiredBy= and options= for each item, and path= for each path of a claim.",
+            "provides=, changes=, affects=, requiredBy= or options= for each item, and path= for each path of a claim.",
             type="words",
             positional=True,
             many=True,
