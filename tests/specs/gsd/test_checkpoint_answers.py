@@ -354,3 +354,16 @@ def test_a_failure_that_other_plans_wait_for_is_put_before_the_user(board: Board
     assert board(*shlex.split(item.command)[1:]).code == 0
     board.start("01-03", 1)
     assert board.ws.needs_me() == []
+
+
+@pytest.mark.proves("S4-DEC-07", "S4-LIF-06")
+def test_a_task_that_waits_after_its_completion_can_be_started_and_completed_again(board: Board) -> None:
+    planned(board)
+    board.start("01-03", 1)
+    board.complete("01-03", 1)
+    board.emit({**REACHED, "task": 1})
+    board.start("01-03", 1)
+    board.ws.checkpoint_resolve(board.ws.checkpoints()[0].id, "rejected")
+    assert plan_states(board)["01-03"] == "running"
+    board.complete("01-03", 1)
+    assert_counts(board)

@@ -60,5 +60,5 @@ def held_step(step: RunStep, waiting: Sequence[str]) -> RunStep:
     """The step of a completion while these checkpoints of the task are open."""
     if step.repeat or not waiting:
         return step
-    flag = f"open_checkpoint: {', '.join(waiting)} was not answered, so the completion counts from the answer on"
+    flag = f"open_checkpoint: {', '.join(waiting)} not answered yet; the completion counts from the answer on"
     return step.replace(verb="", flags=(*step.flags, flag), held=True)

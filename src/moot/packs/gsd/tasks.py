@@ -62,7 +62,7 @@ def decide(telling: Telling) -> runs.RunStep:
 def _step(telling: Telling, state: str, row: dict[str, Any], *, same_agent: bool) -> runs.RunStep:
     """The step for the event, also for a task whose completion is held, or will be."""
     held = row.get("state") == runs.HELD
-    if held and telling.type == runs.STARTED and same_agent:
+    if held and telling.type == runs.STARTED and same_agent and state in (runs.RUNNING, runs.HELD):
         return runs.RunStep(flags=("rerun: the completion of the last run, which was not counted yet, is taken back",))
     step = runs.step(state, telling.type, same_agent=same_agent)
     if telling.type != runs.STARTED:

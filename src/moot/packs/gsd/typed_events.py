@@ -68,7 +68,7 @@ def _added(found: Fields, key: str, value: str) -> Any:
 
 
 def _twice(key: str) -> Usage:
-    remedy = f'If it is a list, give it as {key}:=JSON: `{key}:=\'["a", "b"]\'`.'
+    remedy = f'If it is a list, give it as {key}:=JSON: `{key}:=\'["a", "b"]\'`. For example: {_EXAMPLE}'
     return Usage("bad_arguments", f"The field {key} is given twice.", remedy)
 
 
