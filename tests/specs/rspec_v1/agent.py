@@ -121,6 +121,10 @@ class Request:
         """Change a test that a person wrote."""
         self.spec.write_text(self.spec.read_text().replace("refund).to eq(1)", "refund).to be_truthy"))
 
+    def resize(self) -> None:
+        """Change a factory call in a test that a person wrote."""
+        self.spec.write_text(self.spec.read_text().replace("build(:order, size: 3)", "build(:order, size: 4)"))
+
     def beside(self) -> None:
         """What a person adds while the agent works: nobody can tell them apart."""
         text = self.spec.read_text()

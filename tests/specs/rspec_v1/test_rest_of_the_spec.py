@@ -8,7 +8,7 @@ import shlex
 import pytest
 
 from moot.packs.rspec_v1.polisher_criteria import rest_is_kept_but_style
-from moot.packs.rspec_v1.rest_criteria import rest_is_kept, rest_is_kept_but_factory_calls
+from moot.packs.rspec_v1.rest_criteria import rest_is_kept
 from tests.specs.rspec_v1.shop import SPEC as PAYMENT_SPEC
 from tests.specs.rspec_v1.shop import Shop
 from tests.specs.rspec_v1.stage_inputs import SPEC, given, said
@@ -85,19 +85,15 @@ def test_comments_that_were_added_are_only_a_warning() -> None:
 
 
 @pytest.mark.proves("S1-FOPT-01")
-@pytest.mark.parametrize(
-    ("old", "new", "blocks"),
-    [
-        ("create(:user, admin: true)", "build_stubbed(:user, :admin)", [False]),
-        ("create(:user, admin: true)", "create(:guest)", [True]),
-        ("eq(:high)", "be", [True]),
-    ],
-)
-def test_the_factory_optimizer_is_warned_of_other_factory_calls_and_fails_by_more(
-    old: str, new: str, blocks: list[bool]
-) -> None:
-    found = rest_is_kept_but_factory_calls(given(FILE), given(FILE.replace(old, new)))
-    assert [one.blocks for one in found] == blocks
+def test_the_factory_optimizer_cannot_change_a_factory_call_in_a_test_of_a_person(shop: Shop) -> None:
+    mine = "    it 'is mine' do\n      expect(build(:order, size: 3).size).to eq(3)\n    end\n"
+    shop.write(PAYMENT_SPEC, f"RSpec.describe Payment do\n  describe '#refund' do\n{mine}  end\nend\n")
+    shop.agents(implementer="create", factory_optimizer="resize")
+    failed = shop.run()
+    assert failed.code == 1
+    assert "the block of #refund (line 2) was changed; only the block of #process may change" in failed.err
+    assert shop.states()["factory_optimizer"] == "failed"
+    assert shop.states()["polisher"] == "pending"
 
 
 @pytest.mark.proves("S1-IMPL-01", "S1-HARD-01")

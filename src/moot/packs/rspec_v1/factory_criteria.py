@@ -7,10 +7,9 @@ from moot.packs.rspec_v1.factory_calls import factory_calls, must_be_stored, tra
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from moot.packs.rspec_v1.method_block import MethodBlock
-    from moot.packs.ruby.spec_tree import Group
     from moot.pipelines.contract import Problem, StageInput
 
 
@@ -36,14 +35,9 @@ def only_factory_calls_changed(before: StageInput, after: StageInput) -> Iterato
 
 def _masked(block: MethodBlock) -> list[str]:
     """The words of the block, each factory call replaced by the name of its factory."""
-    return masked(block.spec.data, (block.group,), block.group.start, block.group.end)
-
-
-def masked(data: bytes, groups: Iterable[Group], start: int, end: int) -> list[str]:
-    """The words of a part of the file, each factory call of these groups replaced by the name of its factory."""
-    parts, at = [], start
-    calls = (one for group in groups for one in factory_calls(group) if one.end <= end)
-    for call in sorted(calls, key=lambda one: one.start):
+    data, at, end = block.spec.data, block.group.start, block.group.end
+    parts = []
+    for call in sorted(factory_calls(block.group), key=lambda one: one.start):
         if call.start >= at:
             parts += [data[at : call.start].decode("utf-8", "replace"), f" factory:{call.factory} "]
             at = call.end

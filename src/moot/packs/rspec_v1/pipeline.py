@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from moot.pipelines.contract import Criterion, EarlierResult, StageInput, Target
 
 VERSION = "1"
-_REST = ("rest-is-kept", "rest-is-kept-but-factory-calls", "only-style-of-the-rest-changed")
+_REST = ("rest-is-kept", "only-style-of-the-rest-changed")
 _FILES = "the files of the project"
 _PROJECT = "project"  # in the answer of the polisher: the state of the files that its result belongs to
 INVALID, AGAIN = "Invalid metadata format", "Re-run rspec-analyzer."
@@ -55,7 +55,6 @@ class RspecV1Pipeline(Pipeline):
         "placeholders-in-place": _late("criteria", "placeholders_in_place"),
         "other-tests-are-kept": _late("criteria", "other_tests_are_kept"),
         "rest-is-kept": _late("rest_criteria", "rest_is_kept"),
-        "rest-is-kept-but-factory-calls": _late("rest_criteria", "rest_is_kept_but_factory_calls"),
         "words-are-chosen": _late("criteria", "words_are_chosen"),
         "language-rules-hold": _late("criteria", "language_rules_hold"),
         "positive-contexts-first": _late("criteria", "positive_contexts_first"),

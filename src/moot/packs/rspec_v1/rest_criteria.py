@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from moot.packs.rspec_v1.criteria import found_block, problem, target_of
-from moot.packs.rspec_v1.factory_criteria import masked
 from moot.packs.rspec_v1.method_block import NoBlock, find_block, header_of
 from moot.packs.ruby.outside_blocks import SpecWithBlocks, changes_outside, with_earlier_blocks, with_later_edits
 
@@ -28,14 +27,6 @@ def rest_is_kept(before: StageInput, after: StageInput) -> Iterator[Problem]:
         if not (alone and change.added):
             said = f"{change.text}; only the block of {header_of(target_of(after))} may change"
             yield problem(after, change.line, said).replace(blocks=change.matters)
-
-
-def rest_is_kept_but_factory_calls(before: StageInput, after: StageInput) -> Iterator[Problem]:
-    """The same. Other calls of factories are only a warning: the method's tests may depend on them, too."""
-    old, new = found_block(before), found_block(after)
-    calls_only = old is not None and new is not None and _words(old) == _words(new)
-    for one in rest_is_kept(before, after):
-        yield one.replace(blocks=False) if calls_only else one
 
 
 def kept_rest(target: Mapping[str, Any], before: bytes, now: bytes) -> bytes:
@@ -68,10 +59,3 @@ def _blocks(block: MethodBlock) -> tuple[Group, ...]:
     """The blocks of all methods."""
     groups = (one for top in block.spec.groups for one in top.walk())
     return tuple(one for one in groups if one.kind.endswith("describe") and (one.text or "")[:1] in ("#", "."))
-
-
-def _words(block: MethodBlock) -> list[str]:
-    """The words of the file outside of the block, without what factories are called with."""
-    data, groups = block.spec.data, block.spec.groups
-    parts = (0, block.group.start), (block.group.end, len(data))
-    return [word for start, end in parts for word in (*masked(data, groups, start, end), "\0")]
