@@ -144,6 +144,13 @@ def test_once_and_max_limit_the_number_of_tasks(theatre: Theatre) -> None:
         assert theatre.cli("run", "orchestrator", *words).code == 2
 
 
+def test_a_driver_with_the_same_counts_as_the_last_one_has_nothing_to_record(theatre: Theatre) -> None:
+    theatre.play("First", "Second", developer="sys.exit(1)", attempts=1)
+    for _ in range(2):
+        spoken = theatre.cli("run", "orchestrator", "--once")
+        assert (spoken.code, error_of(spoken)["error"]) == (6, "run_failed")
+
+
 def test_a_named_task_is_driven_from_where_it_stands(theatre: Theatre) -> None:
     theatre.play("First", "Second", "Third")
     theatre.assign({**json.loads(ASSIGNMENT), "taskId": "task-002"})

@@ -6,7 +6,8 @@
     review      team-lead    review, or else lead            a verdict: the task is completed or rejected
 
 `_Play.stage` is the one place that decides where a task stands. It reads the log only: how an assignment, a report or a
-verdict got there (a file, a moot command, the output of the agent) does not matter, nor how the command exited.
+verdict got there (a file, a moot command, the output of the agent) does not matter, nor how the command exited. But a
+verdict that was recorded while the command of the lead or of the developer ran is not a review (`early_verdicts`).
 
 A task that is rejected in review is tried again at once, until it is completed or its attempts are used up. If a
 command does not do its part within its own attempts, the task stays in its state and the driver stops, because the next
@@ -23,8 +24,10 @@ from moot.api.verbs.effects.allow import commands_of
 from moot.core.deciders.run import FAILED, PASSED, STOPPED
 from moot.core.errors import MootError, Unavailable
 from moot.core.schema import defects
-from moot.core.text import command_line, option
+from moot.core.task import by_verb
+from moot.core.text import REASON, command_line, option
 from moot.packs.orchestrator import asking, driver_status
+from moot.packs.orchestrator.early_verdicts import early_verdict, said
 from moot.runs.answers import NoAnswer, answer_in
 from moot.runs.pack_driver import PackDriver
 from moot.runs.steps import Part
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
 
     from moot.core.deciders.message import Message
     from moot.core.deciders.run import Run
+    from moot.core.event import Event
     from moot.core.handler import Handler
     from moot.core.identity import Caller
     from moot.core.task import Task
@@ -132,6 +136,9 @@ class _Play:
                 yield driving.end(run, FAILED, said, "failed")
                 return "failed"
         task = self._state(str(run.task))
+        if early := early_verdict(self.call.engine.log, run, (LEAD, DEVELOPER)):
+            yield driving.end(run, FAILED, self._unreviewed(run, task, *early), "failed")
+            return "failed"
         if task.attempt != run.attempt or task.phase not in ("done", "stopped"):
             yield driving.end(run, STOPPED, "somebody else has reset the task", "stopped")
             return "stopped"
@@ -139,6 +146,28 @@ class _Play:
             yield driving.end(run, PASSED, "completed", "completed")
             return "completed"
         return (yield from self._rejected(run, task))
+
+    def _unreviewed(self, run: Run, task: Task, verdict: Event, stage: str) -> str:
+        """Say that a verdict is not a review, and how to go on. The approval of an agent is taken back."""
+        happened = said(verdict, stage)
+        go_on = command_line(f"run {self.driving.pack}", options=option("--task", task.id))
+        look = f"See what the command did: {command_line('run show', run.id)}."
+        if task.phase == "stopped":
+            return f"{happened}; that is not a review. {look} To try it again: {by_verb('reopen', task.id)}"
+        if task.phase != "done":
+            return f"{happened}; that is not a review. {task.id} is {task.state} now. {look} To go on: {go_on}"
+        if verdict.by.startswith("person:"):
+            again = by_verb("reopen", task.id, REASON)
+            return f"{happened}, before the review. If it was you, it is done. If not, reopen it: {again}. {look}"
+        try:
+            lead = self.driving.acting(self.names[LEAD], _ROLES[LEAD])
+            self.driving.as_agent(lead, "task reopen", task=task.id, reason=f"{happened}: nobody has reviewed it")
+        except Unavailable:
+            raise
+        except MootError as error:
+            why = f"{error.message} {error.remedy}"
+            return f"{happened}; nobody has reviewed it, but it stays {task.state}: {why} {look}"
+        return f"{happened}; nobody has reviewed it, so it was reopened. {look} To go on: {go_on}"
 
     def _rejected(self, run: Run, task: Task) -> Generator[DriverStep, None, str]:
         """Reset a task that was rejected in review, before the run ends: so a crash in between loses no retry."""
