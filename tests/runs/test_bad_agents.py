@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 
 import pytest
 
 from tests.runs.theatre import GOOD, Theatre, ended, error_of, interrupt, steps_of
-from tests.specs.orchestrator.project import FILES, PATIENCE, until
+from tests.specs.orchestrator.project import FILES, PATIENCE, STATUS, until
 
 SECOND_TIME = (
     "if nth('tries') == 2:\n    open('brief.txt', 'w').write(brief)\n    block(DEFAULT[part])\n    sys.exit()\n"
@@ -76,18 +77,43 @@ def test_after_its_attempts_the_task_stays_and_the_driver_stops(theatre: Theatre
     theatre.play("Login page", "Next", developer="sys.exit(1)")
     spoken = theatre.cli("run", "orchestrator")
     assert (spoken.code, error_of(spoken)["error"]) == (6, "run_failed")
-    assert "moot run orchestrator --task task-001" in error_of(spoken)["message"]
+    assert error_of(spoken)["remedy"].startswith("To go on with it: `moot run orchestrator --task task-001`.")
+    assert spoken.out.count("To go on") == 2  # in the step of the run that ended, and in the error
     assert [theatre.state(task) for task in ("task-001", "task-002")] == ["in_progress", "pending"]
     assert [run.outcome for run in theatre.runs()] == ["failed"]
     (concern,) = (item for item in theatre.ask("needs-me") if item["kind"] == "concern")
     assert concern["command"] == "moot run orchestrator --task task-001"
     assert "developer did not do its part: its exit code was 1" in concern["text"]
+    assert json.loads(theatre.text(STATUS))["developer"]["status"] == "idle"
     theatre.script("developer", GOOD)
     theatre.allow()
     theatre.drive("--task", "task-001")
     assert theatre.state() == "completed"
     assert theatre.count("assignment-of-task-001") == 1
     assert not [item for item in theatre.ask("needs-me") if item["kind"] == "concern"]
+
+
+def test_a_task_that_an_earlier_run_left_unfinished_is_named_and_fails_the_next_run(theatre: Theatre) -> None:
+    theatre.play("Bad", "Fine", developer="block(REPORT if task == 'task-002' else {})", attempts=1)
+    theatre.drive("--once", code=6)
+    for completed in (1, 0):
+        spoken = theatre.cli("run", "orchestrator")
+        assert (spoken.code, error_of(spoken)["error"]) == (6, "tasks_unfinished")
+        assert steps_of(spoken)[-1]["counts"] == ({"completed": 1} if completed else {})
+        assert "An earlier run left task-001 unfinished: run-" in error_of(spoken)["message"]
+        assert error_of(spoken)["remedy"] == "Go on with it: `moot run orchestrator --task task-001`."
+        assert error_of(spoken)["details"]["tasks"] == ["task-001"]
+    theatre.script("developer", GOOD)
+    theatre.allow()
+    theatre.drive("--task", "task-001")
+    theatre.drive()
+
+
+def test_a_limited_run_answers_for_its_own_tasks_only(theatre: Theatre) -> None:
+    theatre.play("Bad", "Fine", "Also fine", developer="block({} if task == 'task-001' else REPORT)", attempts=1)
+    theatre.drive("--once", code=6)
+    theatre.drive("--once")
+    theatre.drive("--task", "task-003")
 
 
 def test_with_keep_going_the_next_task_has_its_turn(theatre: Theatre) -> None:
@@ -331,7 +357,7 @@ def test_an_own_approval_at_the_last_attempt_is_reported_with_what_a_person_can_
     spoken = theatre.cli("run", "orchestrator")
     assert (spoken.code, theatre.state()) == (6, "completed")
     assert "nobody has reviewed it, but it stays completed: task-001 has used 3 of 3" in error_of(spoken)["message"]
-    assert "moot task reopen task-001 --override" in error_of(spoken)["message"]
+    assert "moot task reopen task-001 --override" in error_of(spoken)["remedy"]
 
 
 def test_a_developer_that_approves_and_resets_its_task_is_reported(theatre: Theatre) -> None:
@@ -346,7 +372,7 @@ def test_a_developer_that_rejects_its_own_report_is_reported(theatre: Theatre) -
     spoken = theatre.cli("run", "orchestrator")
     assert (spoken.code, theatre.state()) == (6, "rejected")
     assert "Lead rejected it (event " in error_of(spoken)["message"]
-    assert "moot task reopen task-001" in error_of(spoken)["message"]
+    assert "`moot task reopen task-001`" in error_of(spoken)["remedy"]
 
 
 def test_a_person_that_approves_while_the_developer_works_is_asked_whether_it_was_them(theatre: Theatre) -> None:
@@ -356,9 +382,10 @@ def test_a_person_that_approves_while_the_developer_works_is_asked_whether_it_wa
     assert theatre.cli("task", "approve", "task-001", "--reason", "Seen.").code == 0
     (theatre.root / "go").touch()
     out, _ = driver.communicate(timeout=PATIENCE)
-    said = json.loads(out.splitlines()[-1])["message"]
+    failure = json.loads(out.splitlines()[-1])
     assert (driver.returncode, theatre.state()) == (6, "completed")
-    assert "before the review. If it was you, it is done. If not, reopen it: moot task reopen task-001" in said
+    assert "while the command of developer ran, before the review." in failure["message"]
+    assert "If it was you, it is done. If not, reopen it: `moot task reopen task-001" in failure["remedy"]
 
 
 def test_a_verdict_that_a_person_gives_between_two_drivers_counts(theatre: Theatre) -> None:
@@ -389,6 +416,7 @@ def test_an_interrupted_driver_ends_the_command_and_goes_on_later(theatre: Theat
     until(lambda: not alive(int(theatre.text("child.pid"))), "the end of the child")
     assert theatre.tries("developer") == [("interrupted", "the driver was interrupted")]
     assert theatre.state() == "in_progress"
+    assert json.loads(theatre.text(STATUS))["developer"]["status"] == "idle"
     (concern,) = (item for item in theatre.ask("needs-me") if item["kind"] == "concern")
     assert concern["command"] == "moot run orchestrator"
     assert "was interrupted in developer" in concern["text"]
@@ -435,7 +463,8 @@ def test_a_command_that_outlives_its_driver_is_waited_for_and_not_started_twice(
 
 
 def test_a_command_that_outlives_its_driver_and_its_time_limit_is_named(theatre: Theatre) -> None:
-    theatre.play("Login page", developer=f"open('agent.pid', 'w').write(str(os.getpid()))\n{SLOW}", timeout="2s")
+    stubborn = "signal.signal(signal.SIGTERM, signal.SIG_IGN)\nopen('agent.pid', 'w').write(str(os.getpid()))\n"
+    theatre.play("Login page", developer=f"{stubborn}{SLOW}", timeout="2s")
     driver = theatre.start_driving()
     theatre.has("started")
     driver.kill()
@@ -443,9 +472,14 @@ def test_a_command_that_outlives_its_driver_and_its_time_limit_is_named(theatre:
     try:
         spoken = theatre.cli("run", "orchestrator")
         assert (spoken.code, error_of(spoken)["error"]) == (3, "agent_still_runs")
-        assert f"kill -- -{theatre.text('agent.pid')}" in error_of(spoken)["remedy"]
+        process = int(theatre.text("agent.pid"))
+        (ending,) = re.findall(r"`(kill [^`]+)`", error_of(spoken)["remedy"])
+        assert ending.endswith(f" -- -{process}")
+        subprocess.run(["bash", "-c", ending], check=True)
+        until(lambda: not alive(process), "the end of the command")
     finally:
-        os.kill(int(theatre.text("agent.pid")), signal.SIGKILL)
+        if alive(int(theatre.text("agent.pid"))):
+            os.kill(int(theatre.text("agent.pid")), signal.SIGKILL)
 
 
 def test_an_agent_that_kills_its_driver_uses_up_its_attempts(theatre: Theatre) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import sys
 
 import pytest
@@ -171,6 +172,16 @@ def test_a_task_that_cannot_be_driven_is_refused_before_anything_happens(theatre
     for task, code in (("task-001", "task_over"), ("other", "other_lifecycle"), ("task-9", "unknown_task")):
         refusal = theatre.cli_refusal("run", "orchestrator", "--task", task)
         assert refusal.code == code
+
+
+def test_a_task_whose_attempts_are_used_up_is_refused_with_a_command_that_works(theatre: Theatre) -> None:
+    theatre.play("First", review="block(REJECT)")
+    theatre.drive(code=6)
+    refusal = theatre.cli_refusal("run", "orchestrator", "--task", "task-001")
+    assert refusal.code == "task_over"
+    (again,) = re.findall(r"`moot ([^`]+)`", refusal.remedy)
+    assert theatre.cli(*shlex.split(again.replace("…", "Once more."))).code == 0
+    assert (theatre.state(), theatre.task().attempt) == ("pending", 4)
 
 
 def test_tasks_of_others_are_left_alone(theatre: Theatre) -> None:

@@ -18,7 +18,7 @@ _LOOKED_AT = 200  # newest runs
 
 
 def concerns(call: Call, pack: str) -> Iterator[Concern]:
-    """For each unfinished task whose last run stopped in the middle."""
+    """For each unfinished task whose last run stopped in the middle. None while a driver lives."""
     store, seen = call.engine.read(), set[str]()
     newest = [run for run in queries.things(store, "run", _LOOKED_AT, ended=True) if run.pack == pack and run.task]
     if not newest or call.past is not None or is_driven(call.place.state, pack):

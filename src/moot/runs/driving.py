@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 import time
 
+from moot.core.deciders.agent import DRIVEN
 from moot.core.deciders.run import FAILED, INTERRUPTED, PASSED, STOPPED, EndRun, EndStage, OpenRun, StartStage
 from moot.core.errors import Held, MootError, Refused, Unavailable
 from moot.core.identity import Caller
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from moot.processes import Ran
     from moot.runs.steps import DriveOptions, Part
 
-CLIENT = "moot run"  # the client of agents that a driver joins: the next driver continues with them
 _SYNC = 2.0  # seconds between looks at the protocol's files while a command runs
 _LOOK = 0.25  # seconds between looks whether an orphaned command has ended
 _REASON = 2000  # characters
@@ -103,11 +103,12 @@ class Driving:
         self.call.commit(act)
         return self.run(name)
 
-    def end(self, run: Run, outcome: str, text: str, count: str) -> DriverStep:
+    def end(self, run: Run, outcome: str, text: str, count: str, remedy: str = "") -> DriverStep:
         """End a run, and count it."""
         self._do(run.id, EndRun(outcome=outcome, reason=text[:_REASON]))
         self.counts[count] = self.counts.get(count, 0) + 1
-        return DriverStep("ended", run.id, task=run.task, attempt=run.attempt, outcome=outcome, text=text)
+        about: dict[str, Any] = {"task": run.task, "attempt": run.attempt, "outcome": outcome}
+        return DriverStep("ended", run.id, **about, text=text, remedy=remedy)
 
     def _do(self, run: str, command: Any) -> None:
         self.call.commit(lambda work: work.do("run", run, command, pack=self.pack))
@@ -125,7 +126,9 @@ class Driving:
                     "agent_still_runs",
                     f"A command that an earlier `{command_line('run', self.pack)}` started still runs, past its time "
                     f"limit{f' (process group {group})' if group else ''}.",
-                    f"End it: `kill -- -{group}`. Then run this again." if group else "End it, then run this again.",
+                    f"End it: `kill -KILL -- -{group}`. Then run this again."
+                    if group
+                    else "End it, then run this again.",
                     process=group,
                 )
             yield DriverStep("waiting", run.id, run.task, last.stage, last.attempt, who=last.who, seconds=round(left))
@@ -158,11 +161,11 @@ class Driving:
         for number in range(1, 100):
             name = wanted if number == 1 else f"{wanted}-{number}"
             known, _ = states.agent(store, name)
-            ours = known.here and known.client == CLIENT
+            ours = known.here and known.client == DRIVEN
             if known.retired or (known.here and not ours):
                 continue
             caller = Caller(agent=name, incarnation=known.incarnation if ours else None, why="--agent")
-            given = {"name": name, "role": (role,), "client": CLIENT}
+            given = {"name": name, "role": (role,), "client": DRIVEN}
             member: Member = self.as_agent(caller, "join", **given).result
             return member
         raise Refused(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 from moot.core.errors import Refused
+from moot.core.task.refusals import to_reopen
 from moot.core.text import command_line, option
 from moot.runs.steps import DriverStep
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from moot.api.protocol import Pack
     from moot.core.deciders.run import Run
+    from moot.core.lifecycle import Lifecycle
     from moot.core.task import Task
     from moot.runs.driving import Driving
     from moot.views.store import Store
@@ -40,7 +42,7 @@ class PackDriver(ABC):
     def opened(self, run: Run, task: Task) -> DriverStep:
         return DriverStep("opened", run.id, task=task.id, attempt=task.attempt, text=task.title)
 
-    def check(self, task: Task) -> None:
+    def check(self, task: Task, life: Lifecycle | None) -> None:
         """Refuse a task that was named, but cannot be driven."""
         if task.lifecycle.partition("/")[0] != self.pack.name:
             added = command_line("task add", "TITLE", options=option("--lifecycle", self.pack.name))
@@ -51,10 +53,11 @@ class PackDriver(ABC):
                 task=task.id,
             )
         if task.phase in ("done", "stopped"):
+            assert life is not None, "the lifecycle of this pack is active"
             raise Refused(
                 "task_over",
                 f"{task.id} is {task.state}: there is nothing to drive.",
-                f"To try it again: `{command_line('task reopen', task.id)}`.",
+                f"To try it again: `{to_reopen(life, task)}`.",
                 task=task.id,
             )
         if task.waits:

@@ -16,8 +16,8 @@ class DriverStep(Record):
     """One thing that happened while driving.
 
     what: opened, started, waiting, passed, failed, ended, interrupted, summary.
-    limit: the maximum number of attempts. outcome: of an ended run (passed, failed, stopped). counts: in the summary,
-    the number of tasks by what became of them.
+    limit: the maximum number of attempts. outcome: of an ended run (passed, failed, stopped). remedy: how to go on if
+    it failed. counts: in the summary, the number of tasks by what became of them.
     """
 
     what: str
@@ -29,6 +29,7 @@ class DriverStep(Record):
     who: str = ""
     outcome: str = ""
     text: str = ""
+    remedy: str = ""
     seconds: float = 0.0
     code: int | None = None
     timed_out: bool = False

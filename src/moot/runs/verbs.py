@@ -9,7 +9,7 @@ from moot.core.kind import load
 from moot.core.principal import name_of
 from moot.core.record import Record
 from moot.core.task.refusals import unknown as unknown_task
-from moot.core.text import age, closest, command_line, counted, one_line
+from moot.core.text import age, closest, command_line, counted, first_few, one_line
 from moot.views import queries, states
 
 TYPE_CHECKING = False
@@ -67,7 +67,7 @@ def run(
         found, _ = states.task(store, one)
         if not found.exists:
             raise unknown_task(one, queries.task_ids(store))
-        driver.check(found)
+        driver.check(found, call.engine.lifecycles.get(found.lifecycle))
     options = DriveOptions(
         most=1 if once else max, tasks=tuple(dict.fromkeys(task)), keep_going=keep_going, output=output
     )
@@ -183,6 +183,7 @@ def _driven(call: Call, driver: PackDriver, options: DriveOptions) -> Iterator[A
     from moot.runs.steps import DriverStep
 
     failures: list[DriverStep] = []
+    seen: set[str] = set()
     last: DriverStep | None = None
     with interruptible():
         driving = Driving(call, driver.pack.name, consent_of(call), options)
@@ -190,6 +191,7 @@ def _driven(call: Call, driver: PackDriver, options: DriveOptions) -> Iterator[A
             with driving:
                 for step in driver.drive(driving):
                     yield Answer(result=step, say=_lines(step))
+                    seen.add(step.task or "")
                     if step.what == "failed":
                         last = step
                     if step.what == "ended" and step.outcome == "failed":
@@ -204,6 +206,24 @@ def _driven(call: Call, driver: PackDriver, options: DriveOptions) -> Iterator[A
         yield Answer(result=summary, say=(summary.text,))
     if failed:
         raise _failed(failed, failures)
+    if not options.tasks and (options.most is None or sum(counts.values()) < options.most):
+        _check_left(call, driver.pack.name, seen)
+
+
+def _check_left(call: Call, pack: str, seen: set[str]) -> None:
+    """Fail if tasks are unfinished that an earlier driver left, and that this one did not take."""
+    from moot.runs.concerns import concerns
+
+    left = [one for one in concerns(call, pack) if one.about not in seen]
+    if left:
+        names = [one.about for one in left]
+        said = f"An earlier run left {first_few(names)} unfinished: {one_line(left[0].message, 900)}"
+        raise AwaitedFailed(
+            "tasks_unfinished",
+            said,
+            f"Go on with it: `{left[0].remedy}`.",
+            tasks=names,
+        )
 
 
 def _summary(counts: dict[str, int]) -> str:
@@ -215,7 +235,8 @@ def _summary(counts: dict[str, int]) -> str:
 def _failed(number: int, failures: list[DriverStep]) -> AwaitedFailed | TimedOut:
     said = f"{counted(number, 'task')} {'was' if number == 1 else 'were'} not completed"
     what = one_line(f"{said}. {failures[-1].text}", 1000)
-    remedy = f"See what happened: `{command_line('run show', failures[-1].run)}`."
+    go_on = f"{failures[-1].remedy} " if failures[-1].remedy else ""
+    remedy = f"{go_on}See what happened: `{command_line('run show', failures[-1].run)}`."
     if all(step.timed_out for step in failures):
         return TimedOut("run_timed_out", what, remedy, run=failures[-1].run)
     return AwaitedFailed("run_failed", what, remedy, run=failures[-1].run)
@@ -256,5 +277,6 @@ DETAIL = (
     "as often as its `attempts`, and told why. A rejected task is tried again while it has attempts left.\n"
     "An interrupt ends the running command. If the driver is killed, run it again: it goes on where it was. "
     "One driver at a time works on a pack. `moot run log last` shows what a command wrote. Exit codes: 0 all "
-    "completed, 1 refused, 3 another driver runs, 5 time limit, 6 a task was not completed, 130 interrupted."
+    "completed, 1 refused, 3 another driver runs, 5 time limit, 6 a task was not completed, now or by an earlier "
+    "run, 130 interrupted."
 )

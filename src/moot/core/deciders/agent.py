@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from moot.core.kind import Meta
 
 ROLE_LIMIT = 16
+DRIVEN = "moot run"  # the client of agents that a driver joins: the next driver continues with them
 
 
 class Joined(Payload):

@@ -227,6 +227,14 @@ def exhausted(life: Lifecycle, task: Task, command: MoveTask) -> Refused:
     )
 
 
+def to_reopen(life: Lifecycle, task: Task) -> str:
+    """The command that reopens a task which has ended, with the options that it needs now."""
+    edge = life.edge("reopen", task.state)
+    used_up = edge is not None and task.attempt + edge.attempt > life.attempts
+    reason = used_up or (edge is not None and "reason" in edge.needs)
+    return by_verb("reopen", task.id, " ".join((*(["--override"] if used_up else []), *([REASON] if reason else []))))
+
+
 def ownerless(task: Task, edge: Edge) -> Refused:
     return Refused(
         "owner_missing",

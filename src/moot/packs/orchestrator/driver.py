@@ -24,8 +24,8 @@ from moot.api.verbs.effects.allow import commands_of
 from moot.core.deciders.run import FAILED, PASSED, STOPPED
 from moot.core.errors import MootError, Unavailable
 from moot.core.schema import defects
-from moot.core.task import by_verb
-from moot.core.text import REASON, command_line, option
+from moot.core.task.refusals import to_reopen
+from moot.core.text import command_line, option
 from moot.packs.orchestrator import asking, driver_status
 from moot.packs.orchestrator.early_verdicts import early_verdict, said
 from moot.runs.answers import NoAnswer, answer_in
@@ -132,12 +132,13 @@ class _Play:
         while (stage := self.stage(run)) is not None:
             if why := (yield from self._work(run, stage)):
                 go_on = command_line(f"run {driving.pack}", options=option("--task", str(run.task)))
-                said = f"{stage} did not do its part: {why.rstrip('.')}. To go on with it: {go_on}"
-                yield driving.end(run, FAILED, said, "failed")
+                said = f"{stage} did not do its part: {why.rstrip('.')}."
+                yield driving.end(run, FAILED, said, "failed", f"To go on with it: `{go_on}`.")
                 return "failed"
         task = self._state(str(run.task))
         if early := early_verdict(self.call.engine.log, run, (LEAD, DEVELOPER)):
-            yield driving.end(run, FAILED, self._unreviewed(run, task, *early), "failed")
+            text, remedy = self._unreviewed(task, *early)
+            yield driving.end(run, FAILED, text, "failed", remedy)
             return "failed"
         if task.attempt != run.attempt or task.phase not in ("done", "stopped"):
             yield driving.end(run, STOPPED, "somebody else has reset the task", "stopped")
@@ -147,27 +148,24 @@ class _Play:
             return "completed"
         return (yield from self._rejected(run, task))
 
-    def _unreviewed(self, run: Run, task: Task, verdict: Event, stage: str) -> str:
+    def _unreviewed(self, task: Task, verdict: Event, stage: str) -> tuple[str, str]:
         """Say that a verdict is not a review, and how to go on. The approval of an agent is taken back."""
-        happened = said(verdict, stage)
-        go_on = command_line(f"run {self.driving.pack}", options=option("--task", task.id))
-        look = f"See what the command did: {command_line('run show', run.id)}."
+        happened, again = said(verdict, stage), to_reopen(self.call.engine.lifecycles[task.lifecycle], task)
+        go_on = f"To go on: `{command_line(f'run {self.driving.pack}', options=option('--task', task.id))}`."
         if task.phase == "stopped":
-            return f"{happened}; that is not a review. {look} To try it again: {by_verb('reopen', task.id)}"
+            return f"{happened}; that is not a review.", f"To try it again: `{again}`."
         if task.phase != "done":
-            return f"{happened}; that is not a review. {task.id} is {task.state} now. {look} To go on: {go_on}"
+            return f"{happened}; that is not a review. {task.id} is {task.state} now.", go_on
         if verdict.by.startswith("person:"):
-            again = by_verb("reopen", task.id, REASON)
-            return f"{happened}, before the review. If it was you, it is done. If not, reopen it: {again}. {look}"
+            return f"{happened}, before the review.", f"If it was you, it is done. If not, reopen it: `{again}`."
         try:
             lead = self.driving.acting(self.names[LEAD], _ROLES[LEAD])
             self.driving.as_agent(lead, "task reopen", task=task.id, reason=f"{happened}: nobody has reviewed it")
         except Unavailable:
             raise
         except MootError as error:
-            why = f"{error.message} {error.remedy}"
-            return f"{happened}; nobody has reviewed it, but it stays {task.state}: {why} {look}"
-        return f"{happened}; nobody has reviewed it, so it was reopened. {look} To go on: {go_on}"
+            return f"{happened}; nobody has reviewed it, but it stays {task.state}: {error.message}", error.remedy
+        return f"{happened}; nobody has reviewed it, so it was reopened.", go_on
 
     def _rejected(self, run: Run, task: Task) -> Generator[DriverStep, None, str]:
         """Reset a task that was rejected in review, before the run ends: so a crash in between loses no retry."""

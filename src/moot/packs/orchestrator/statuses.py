@@ -4,7 +4,8 @@
                  reviewing   from reading a report to the verdict
     developer    implementing   from reading its assignment to its report
 
-Otherwise they are idle. If an agent has reported a status itself, that one is shown until something happens later.
+Otherwise they are idle, and so is an agent of `moot run` once its driver has ended. If an agent has reported a status
+itself, that one is shown until something happens later.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from __future__ import annotations
 from moot.api.protocol import strict_json
 from moot.api.protocol.form import Rendering
 from moot.core import flat_json
+from moot.core.deciders.agent import DRIVEN
+from moot.core.principal import name_of
 from moot.core.record import Record
 from moot.views import queries, states
 
@@ -58,7 +61,8 @@ def rendered(form: StatusForm, store: Store) -> Rendering:
 def agents(form: StatusForm, store: Store) -> dict[str, Doing]:
     """What the log shows of each agent, by the key of its entry."""
     tasks = [task for task in queries.tasks(store, ended=False) if task.lifecycle == form.spec.pack]
-    found = {"team-lead": _lead(form, store, tasks), "developer": _developer(store, tasks)}
+    running = bool(states.state(store, "document", form.document)[0].leaves.get(DRIVER[0]))
+    found = {"team-lead": _lead(form, store, tasks, running), "developer": _developer(store, tasks, running)}
     return {key: found.get(role, Doing()) for key, role in form.agents.items()}
 
 
@@ -70,31 +74,32 @@ def reported(document: Document, key: str, doing: Doing) -> Doing:
     return doing.replace(status=word, active=at)
 
 
-def _lead(form: StatusForm, store: Store, tasks: list[Task]) -> Doing:
+def _lead(form: StatusForm, store: Store, tasks: list[Task], running: bool) -> Doing:  # noqa: FBT001
     now, active = (
         Doing(),
         [queries.last_ended(store, form.spec.pack), _sent(store, _ASSIGNMENT), queries.last_read(store, "@team-lead")],
     )
     for task in tasks:
         if task.phase == "review":
-            read = _read(store, task, _REPORT, "@team-lead")
-            now = _later(now, "reviewing", task, read)
+            read, who = _read(store, task, _REPORT, "@team-lead")
+            now = now if _has_ended(store, who, running) else _later(now, "reviewing", task, read)
             active.append(read)
         elif task.phase == "working":
             active.append(task.since)
-            if not queries.messages_of_task(store, task.id, task.attempt, _ASSIGNMENT):
+            assigned = queries.messages_of_task(store, task.id, task.attempt, _ASSIGNMENT)
+            if not assigned and not _has_ended(store, task.holder, running):
                 now = _later(now, "analyzing", task, task.since)
         elif task.attempt > 1:
             active.append(task.since)  # it was reset
     return now.replace(active=max(filter(None, active), default=""))
 
 
-def _developer(store: Store, tasks: list[Task]) -> Doing:
+def _developer(store: Store, tasks: list[Task], running: bool) -> Doing:  # noqa: FBT001
     now, active = Doing(), [_sent(store, _REPORT), queries.last_read(store, "@developer")]
     for task in tasks:
         if task.phase == "working":
-            read = _read(store, task, _ASSIGNMENT, "@developer")
-            now = _later(now, "implementing", task, read)
+            read, who = _read(store, task, _ASSIGNMENT, "@developer")
+            now = now if _has_ended(store, who, running) else _later(now, "implementing", task, read)
             active.append(read)
     return now.replace(active=max(filter(None, active), default=""))
 
@@ -106,13 +111,18 @@ def _later(now: Doing, status: str, task: Task, since: str | None) -> Doing:
     return now.replace(status=status, task=task.id, since=since)
 
 
-def _read(store: Store, task: Task, kind: str, mailbox: str) -> str | None:
-    """When the message in force was read: acknowledged, or at least shown. None if it is unread."""
+def _has_ended(store: Store, who: str | None, running: bool) -> bool:  # noqa: FBT001
+    """Whether this is an agent that `moot run` joined, and no driver runs."""
+    return who is not None and "#" in who and not running and states.agent(store, name_of(who))[0].client == DRIVEN
+
+
+def _read(store: Store, task: Task, kind: str, mailbox: str) -> tuple[str | None, str | None]:
+    """When the message in force was read, and who took it. Read: acknowledged, or at least shown; None: unread."""
     sent = queries.messages_of_task(store, task.id, task.attempt, kind)
     for box, entry, offered, ended in queries.chain(store, sent[-1].id) if sent else ():
         if box == mailbox and (entry.seen or entry.taker or entry.ended):
-            return max(filter(None, (offered, ended)), default=sent[-1].at)
-    return None
+            return max(filter(None, (offered, ended)), default=sent[-1].at), entry.taker
+    return None, None
 
 
 def _sent(store: Store, kind: str) -> str | None:
