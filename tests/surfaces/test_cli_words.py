@@ -160,6 +160,23 @@ def test_the_paragraph_for_agents_teaches_what_works_in_every_shell() -> None:
     assert tokens(PARAGRAPH) <= 350
 
 
+@pytest.mark.parametrize(("pack", "role"), [("orchestrator", "team-lead"), ("gsd", "gsd-executor")])
+def test_the_paragraph_of_a_pack_with_briefs_points_to_them_and_names_no_move_of_another_lifecycle(
+    bare: Command, pack: str, role: str
+) -> None:
+    text = bare("init", "--pack", pack, "--json").result["paragraph"]
+    assert role in text.splitlines()[2]
+    commands = re.findall(r"`(moot [^`]+)`", text)
+    assert all(command.startswith("moot --agent NAME ") for command in commands if "moot join" not in command)
+    assert not [command for command in commands if " task " in command or " start" in command]
+    assert bare("task", "add", "Write the parser").code == 0
+    for command in commands[:4]:
+        words = shlex.split(command.replace("NAME", "Ada").replace("ROLE", role))
+        assert bare(*words[1:]).code == 0, command
+    assert len(text.splitlines()) < 17
+    assert tokens(text) <= 350
+
+
 # Waiting
 
 

@@ -7,7 +7,7 @@ import os
 from moot import location as places
 from moot import settings as setting
 from moot.api.verbs.effects.allow import consent_of, weak_of
-from moot.api.verbs.workspace import Created, Finding, Opener, RestoreResult, checkup
+from moot.api.verbs.workspace import BY_ROLE, PARAGRAPH, Created, Finding, Opener, RestoreResult, checkup
 from moot.api.workspace import quietly
 from moot.core.errors import MootError, Refused, Unavailable, Usage
 from moot.core.identity import decide, people_only
@@ -88,6 +88,7 @@ class Admin(Opener):
             return _excluding(made, git_exclude.exclude(place, ()))
         with self._workspace() as workspace, workspace.call(self.caller) as call:
             made = _excluding(made, git_exclude.exclude(place, _forms(call) if exclude else ()))
+            made = made.replace(paragraph=_paragraph(call))
             start = call.engine.log.head()
             call.sync()
             return made.replace(adopted=adopted_since(call, start).said)
@@ -165,6 +166,12 @@ def _ignored(place: Place, call: Call) -> list[Finding]:
         return []
     said = f"git does not ignore {', '.join(wrong[:5])}{'…' if len(wrong) > 5 else ''}"
     return [Finding("git exclude", good=False, message=said, remedy="`moot init` adds them.")]
+
+
+def _paragraph(call: Call) -> str:
+    """The text for AGENTS.md: with roles that have briefs, it points to them."""
+    roles = [role.name for pack in call.packs.packs for role in pack.roles if role.brief]
+    return BY_ROLE.format(roles=", ".join(dict.fromkeys(roles))) if roles else PARAGRAPH
 
 
 def _excluding(made: Created, found: git_exclude.Excluded | None) -> Created:

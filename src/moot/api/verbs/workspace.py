@@ -43,6 +43,23 @@ Other agents work on this repository. Coordinate through `moot`. Name yourself i
 Answer with `moot --agent NAME reply ID 'TEXT'`. Ask a person with `moot --agent NAME ask 'QUESTION' --wait`.
 """
 
+BY_ROLE = """\
+## Working with others
+
+Other agents work on this repository, each in a role: {roles}. Coordinate through `moot`. Name yourself in every
+call, or you can only read.
+1. `moot join NAME --role ROLE` joins under a name of your choice. `moot --agent NAME brief ROLE` says what your role
+   does: its files, messages and commands. Follow it.
+2. `moot --agent NAME inbox` shows your mail, and `moot --agent NAME board` the tasks.
+3. `moot --agent NAME claim PATH… --task TASK` before you edit files. If it is refused, ask the holder with
+   `moot --agent NAME send HOLDER 'TEXT'`, or edit other files.
+4. `moot --agent NAME check --task TASK -- COMMAND` runs your tests and keeps a receipt.
+5. `moot --agent NAME wait` returns when there is something for you.
+6. `moot --agent NAME leave` when you are finished.
+
+Answer with `moot --agent NAME reply ID 'TEXT'`. Ask a person with `moot --agent NAME ask 'QUESTION' --wait`.
+"""  # for packs whose roles have briefs: their tasks move in other ways than those of the core
+
 
 class Created(Record):
     root: str
