@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
+from typing import TYPE_CHECKING
 
 from moot.core.errors import Refused
 from moot.surfaces.cli import voices
+
+if TYPE_CHECKING:
+    import pytest
 
 
 def test_further_lines_of_an_error_are_indented(capsys: pytest.CaptureFixture[str]) -> None:

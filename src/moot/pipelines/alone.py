@@ -1,4 +1,4 @@
-"""Whether a stage may run alone, as asked, on what the earlier ones have left."""
+"""Which stages are asked for, and whether one may run alone on what the earlier ones have left."""
 
 from __future__ import annotations
 
@@ -11,10 +11,25 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Sequence
 
+    from moot.api.protocol import Pack
     from moot.api.protocol.stage import Stage
     from moot.pipelines.preparing import Preparation, TargetState
     from moot.pipelines.reuse import Reuse
     from moot.pipelines.steps import RunOptions
+
+
+def chosen_stages(pack: Pack, options: RunOptions) -> Sequence[Stage]:
+    """The stages to go through: all of them, or up to one."""
+    stages, end = pack.stages, options.only or options.until
+    names = [stage.name for stage in stages]
+    if end and end not in names:
+        raise Refused(
+            "unknown_stage",
+            f"{pack.name} has no stage {end[:80]!r}.",
+            f"Its stages: {', '.join(names)}.",
+            stage=end[:80],
+        )
+    return stages[: names.index(end) + 1] if end else stages
 
 
 def check_alone(

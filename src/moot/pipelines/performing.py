@@ -45,6 +45,21 @@ class StageWork(Record):
     overwritten: tuple[Overwritten, ...] = ()  # what files contained while a command ran, and lost again
     git: Mapping[str, bytes] | None = None  # its hooks and settings after a command
 
+    @property
+    def what(self) -> str:
+        return "failed" if self.error is not None else "skipped" if self.output.skip else "passed"
+
+    def told(self) -> dict[str, Any]:
+        """The fields of the step that reports it."""
+        found: dict[str, Any] = {"seconds": self.seconds, "text": self.output.skip}
+        if self.ran is not None:
+            found |= {"code": self.ran.code, "timed_out": self.ran.timed_out}
+        if (error := self.error) is None:
+            return {**found, "warnings": tuple(self.output.warnings)}
+        problems = tuple(one.said for one in error.problems)
+        told = {"text": error.text, "details": error.details, "suggestion": error.suggestion}
+        return {**found, **told, "problems": problems}
+
 
 class Programs(ProgramRunner):
     """Runs the programs of a built-in stage in the root of the target, with the caller's environment."""

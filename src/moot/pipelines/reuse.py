@@ -53,7 +53,7 @@ class Earlier(Record):
     asked: bool = False
 
 
-class Edits(Record):
+class ResultEdits(Record):
     """How a pipeline accepts what a person made of its results.
 
     missing: what of a stage's result is not in the files any more, in words; empty if it is there. written: paths of
@@ -106,7 +106,7 @@ def plan(
     alone: bool = False,
     tried: Sequence[StageTry] = (),
     later: Mapping[str, StageTry] | None = None,
-    edits: Edits | None = None,
+    edits: ResultEdits | None = None,
 ) -> Reuse:
     """Which of the stages to reuse. `files`: the digests of all files now. `last`: the last attempt of the run.
 
@@ -243,7 +243,7 @@ def _checked(
     *,
     alone: bool,
     tried: Sequence[StageTry],
-    edits: Edits | None,
+    edits: ResultEdits | None,
 ) -> Reuse:
     """The reused stages, without those that no longer have left what is there now."""
     drift = [name for name, one in left.items() if files.get(name.removeprefix(step_keys.FILE), NONE) != one]
@@ -368,7 +368,7 @@ def _first(
     target: Target,
     name: str,
     files: Mapping[str, str],
-    edits: Edits | None,
+    edits: ResultEdits | None,
     *,
     alone: bool,
 ) -> int | None:
@@ -385,7 +385,9 @@ def _first(
     return min((number for number in (*readers, *own) if number > last), default=None)
 
 
-def _lacking(stages: Sequence[Stage], target: Target, drift: Sequence[str], edits: Edits | None) -> tuple[int, str]:
+def _lacking(
+    stages: Sequence[Stage], target: Target, drift: Sequence[str], edits: ResultEdits | None
+) -> tuple[int, str]:
     """The first stage whose result is missing in files that somebody edited, and what is; else, after all of them."""
     edited = [path for path in _paths(drift) if edits is not None and not is_of(path, edits.written)]
     for number, stage in enumerate(stages):

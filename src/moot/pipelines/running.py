@@ -13,10 +13,10 @@ What is written into the log, and in which commits, is in `recording`.
 from __future__ import annotations
 
 from moot.core.deciders.run import FAILED, STOPPED
-from moot.core.errors import Refused, Unavailable
+from moot.core.errors import Unavailable
 from moot.core.text import command_line, unbroken
 from moot.pipelines import contents, document_care, estimates, reuse, seats, step_keys
-from moot.pipelines.alone import check_alone, check_asked_for
+from moot.pipelines.alone import check_alone, check_asked_for, chosen_stages
 from moot.pipelines.contract import EarlierResult, StageError, StageWaits
 from moot.pipelines.driver import CommandLock, Driver, is_alive
 from moot.pipelines.history import TargetHistory, history_of, runs_of
@@ -24,7 +24,7 @@ from moot.pipelines.performing import Performance, Programs, perform
 from moot.pipelines.preparing import Preparation, Unmet
 from moot.pipelines.putting_back import put_back, put_files
 from moot.pipelines.recording import RunRecord
-from moot.pipelines.reuse import Edits
+from moot.pipelines.reuse import ResultEdits
 from moot.pipelines.steps import INTERRUPTION, PipelineStep
 from moot.views import states
 
@@ -95,7 +95,7 @@ class TargetRun:
     # --- the whole run ------------------------------------------------------------------------------------------------
 
     def steps(self) -> Iterator[PipelineStep]:
-        stages = self._chosen()
+        stages = chosen_stages(self.pack, self.options)
         yield from self._entered(stages)
         if (yield from self._repeated(stages)):
             return
@@ -167,7 +167,7 @@ class TargetRun:
 
     def preview(self) -> tuple[Sequence[Stage], Reuse]:
         """The stages, and which of them would be reused now."""
-        stages = self._chosen()
+        stages = chosen_stages(self.pack, self.options)
         self._remember(runs_of(self.call, self.target.id))
         return stages, self._plan(stages, self._preparation.look())
 
@@ -175,19 +175,6 @@ class TargetRun:
         """The command that would be run for a stage; empty if its code does the work."""
         found = self._preparation.command(stage)
         return found.run if found is not None else ()
-
-    def _chosen(self) -> Sequence[Stage]:
-        """The stages to go through: all of them, or up to one."""
-        stages, end = self.pack.stages, self.options.only or self.options.until
-        names = [stage.name for stage in stages]
-        if end and end not in names:
-            raise Refused(
-                "unknown_stage",
-                f"{self.pack.name} has no stage {end[:80]!r}.",
-                f"Its stages: {', '.join(names)}.",
-                stage=end[:80],
-            )
-        return stages[: names.index(end) + 1] if end else stages
 
     def _step(self, what: str, stage: Stage | None = None, *, text: str = "", **more: Any) -> PipelineStep:
         about: dict[str, Any] = {"target": self.target.id, "title": self.target.said, "wave": self.target.wave}
@@ -265,7 +252,7 @@ class TargetRun:
             alone=bool(self.options.only),
             tried=self._history.tried,
             later=self._later(),
-            edits=Edits(lambda stage: preparation.missing(stage, now), tuple(self._written))
+            edits=ResultEdits(lambda stage: preparation.missing(stage, now), tuple(self._written))
             if self.pipeline.accepts_edits
             else None,
         )
@@ -398,16 +385,7 @@ class TargetRun:
         self.call.progress(label, int(seconds), int(estimate) if estimate > seconds else -1)
 
     def _ended(self, stage: Stage, attempt: StageTry, work: StageWork) -> PipelineStep:
-        error, ran = work.error, work.ran
-        more: dict[str, Any] = {"attempt": attempt.attempt, "seconds": work.seconds}
-        if ran is not None:
-            more |= {"code": ran.code, "timed_out": ran.timed_out}
-        if error is None:
-            what = "skipped" if work.output.skip else "passed"
-            return self._step(what, stage, text=work.output.skip, warnings=tuple(work.output.warnings), **more)
-        problems = tuple(one.said for one in error.problems)
-        more |= {"details": error.details, "suggestion": error.suggestion}
-        return self._step("failed", stage, text=error.text, problems=problems, **more)
+        return self._step(work.what, stage, attempt=attempt.attempt, **work.told())
 
     def _refused(self, stage: Stage, error: Unmet | StageError) -> PipelineStep:
         """A stage could not be started."""

@@ -284,7 +284,7 @@ class _Attended:
                     self._listen(_TICK if timeout is None else min(_TICK, start + timeout - now))
             seconds = round(time.monotonic() - start, 3)
             left = bool(self._mark) and not timed_out and not cancelled and self._end_the_rest()
-            self._read_the_rest()
+            self._read(_QUIET, _AFTER)
         finally:
             if self._child.returncode is None:  # interrupted: do not leave the program running
                 for reader in self._readers:
@@ -328,15 +328,10 @@ class _Attended:
             self._ears.unregister(exit_file)
             os.close(exit_file)
 
-    def _read_what_is_there(self) -> None:
-        """Read without waiting. Then only the outputs are open that another process holds, or still writes."""
-        until = time.monotonic() + _QUIET
-        while self._open and self._listen(0.0) and time.monotonic() < until:
-            pass
-
-    def _read_the_rest(self) -> None:
-        until = time.monotonic() + _AFTER
-        while self._open and time.monotonic() < until and self._listen(_QUIET):
+    def _read(self, patience: float, most: float) -> None:
+        """Read until nothing came for `patience` seconds, for `most` seconds."""
+        until = time.monotonic() + most
+        while self._open and time.monotonic() < until and self._listen(patience):
             pass
 
     def _end(self) -> None:
@@ -356,8 +351,8 @@ class _Attended:
     def _end_the_rest(self) -> bool:
         """End what is left of the process group after the program has exited. Whether there was something."""
         left = self._signal(signal.SIGTERM)
-        self._read_what_is_there()
-        if left or self._open:  # somebody holds its output
+        self._read(0.0, _QUIET)
+        if left or self._open:  # another process holds its output, or still writes
             left = self._signal_escaped(signal.SIGTERM) or left
         until = time.monotonic() + _REST
         while left and self._signal(0) and time.monotonic() < until:
