@@ -15,7 +15,7 @@ from __future__ import annotations
 from moot.core.deciders.run import FAILED, STOPPED
 from moot.core.errors import Unavailable
 from moot.core.text import command_line, unbroken
-from moot.pipelines import contents, document_care, estimates, reuse, seats, step_keys
+from moot.pipelines import contents, document_care, estimates, leftovers, reuse, seats, step_keys
 from moot.pipelines.alone import check_alone, check_asked_for, chosen_stages
 from moot.pipelines.contract import EarlierResult, StageError, StageWaits
 from moot.pipelines.driver import CommandLock, Driver, is_alive
@@ -350,7 +350,7 @@ class TargetRun:
     def _prepared(self, stage: Stage, plan: Reuse, now: TargetState) -> Prepared:
         earlier, last = self._history.earlier.get(stage.name), self._history.last
         tried = self._history.tried if self.command(stage) else None
-        edited = reuse.edited_since(last, now.digests) if tried is not None else {}
+        edited = leftovers.edited_since(last, now.digests) if tried is not None else {}
         return self._preparation.prepare(
             stage,
             now,
@@ -367,7 +367,7 @@ class TargetRun:
     def _leftover(self, stage: Stage, plan: Reuse, now: TargetState) -> dict[str, bytes | None]:
         """The files with work of an attempt that did not pass, as they were before it; None if they did not exist."""
         tried, last = self._history.tried if self.command(stage) else None, self._history.last
-        found = reuse.before_leftover(plan, self.pack.stages, stage, self.target, tried, last, now.digests)
+        found = leftovers.before_leftover(plan, self.pack.stages, stage, self.target, tried, last, now.digests)
         return {path: self.call.blob(blob) if blob else None for path, blob in found.items()}
 
     def _put_kept(self, stage: Stage, plan: Reuse, now: TargetState) -> bool:
