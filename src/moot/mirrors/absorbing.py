@@ -108,7 +108,9 @@ class Absorber:
             if (self._age(seen.file, data) if age is None else age) < self._call.settings.mirror_torn_after:
                 self._warn(f"{seen.file.path} is not valid yet ({torn}); left alone for now.")
                 return False
-            return self._take_unusable(seen, str(torn), data) or self._quarantine(seen, data, str(torn))
+            if self._take_unusable(seen, str(torn), data):
+                return True
+            return self._quarantine(seen, data, str(torn)) if data else self._restore(seen)
         except Malformed as error:
             return self._take_unusable(seen, str(error), data) or self._quarantine(seen, data, str(error))
         if age is None and not seen.form.shows_its_end and self._is_being_cut(seen, data, content, memo):
@@ -270,6 +272,14 @@ class Absorber:
         self._commit(seen, "moot", act)
         if not seen.form.repairs and path not in self._context.restoring:
             self._spoiled.add(path)
+        return True
+
+    def _restore(self, seen: Seen) -> bool:
+        """Let a file of 0 bytes be written again: there is nothing to keep, and it is not a clear."""
+        from moot.mirrors.quarantine import note_empty
+
+        self._commit(seen, "moot", note_empty(self._call.packs, seen.form.spec))
+        self._warn(f"{seen.file.path} was empty; moot has written it again.")
         return True
 
     def _note_unreadable(self, seen: Seen, reason: str) -> None:

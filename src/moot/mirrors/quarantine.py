@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from moot.api.answer import Notice
 from moot.api.protocol.form import Taken
+from moot.api.protocol.journal_lines import WARN, note
 from moot.core.deciders.held_entry import QuarantineFile
 from moot.core.kind import kind_of
 from moot.views import queries, states
@@ -13,9 +14,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from moot.api.call import Call
-    from moot.api.protocol import MirrorSpec
+    from moot.api.protocol import MirrorSpec, Packs
     from moot.api.protocol.form import Instance
     from moot.engine.unit_of_work import Work
+
+
+def note_empty(packs: Packs, spec: MirrorSpec) -> Callable[[Work, Instance], Taken]:
+    """What is committed about a file of 0 bytes: a line in the journal of its pack, if it has one."""
+
+    def act(work: Work, one: Instance) -> Taken:
+        if any(mirror.form == "lines" and mirror.pack == spec.pack for mirror in packs.mirrors):
+            note(work, spec.pack, WARN, f"{one.path} was empty, which is not valid; it was written again")
+        return Taken()
+
+    return act
 
 
 def quarantine(

@@ -151,7 +151,7 @@ def test_an_empty_file_that_showed_nothing_clears_nothing(project: Project) -> N
     assert project.events("mailbox:cleared") == []
 
 
-@pytest.mark.proves("S0-CL-04", "S0-HRD-23")
+@pytest.mark.proves("S0-HRD-23")
 def test_an_empty_file_as_moot_wrote_it_is_an_old_copy_and_its_writer_learns_how_to_clear(project: Project) -> None:
     old = project.path("developer").read_bytes()
     project.assign()

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import pytest
 
-from tests.specs.orchestrator.project import FILES, PATIENCE, Project, ShiftedClock, Spoken, bodies
+from tests.specs.orchestrator.project import FILES, LOG, PATIENCE, Project, ShiftedClock, Spoken, bodies
 from tests.specs.orchestrator.samples import BUILD_STATUSES, CLEARED, assignment, developer_file, report, without
 
 if TYPE_CHECKING:
@@ -219,7 +219,7 @@ def test_a_torn_file_is_left_alone_while_its_writer_may_be_at_it(project: Projec
 
 @pytest.mark.proves("S0-HRD-04")
 @pytest.mark.parametrize(
-    "torn", ["", "   \n", "{", '{"messages": [', '{"messages": [], "lastRead": nul', "\x00\x01", "[]", "7"]
+    "torn", ["   \n", "{", '{"messages": [', '{"messages": [], "lastRead": nul', "\x00\x01", "[]", "7"]
 )
 def test_a_file_that_stays_torn_is_held_and_rendered_again(project: Project, torn: str) -> None:
     project.assign()
@@ -1140,6 +1140,7 @@ def test_keys_that_are_not_part_of_a_mailbox_file_are_held_once_and_not_rendered
     assert held["code"] == "unknown_keys"
     assert json.loads(held["raw"]) == {"version": 3, "note": {"to": "you"}}
     assert {defect["path"] for defect in held["defects"]} == {"version", "note"}
+    assert f"`moot held drop {held['id']} --reason '…'`" in held["reason"]
     project.run("held drop", id=held["id"], reason="It is in their template.")
     project.write("developer", content)
     project.look()
@@ -1147,6 +1148,36 @@ def test_keys_that_are_not_part_of_a_mailbox_file_are_held_once_and_not_rendered
     project.write("developer", {**content, "version": 4})
     project.look()
     assert [json.loads(one["raw"])["version"] for one in project.held()] == [4]
+
+
+@pytest.mark.proves("S0-HRD-21")
+def test_unknown_keys_beyond_the_limit_are_kept_as_a_blob_and_shown_in_part(project: Project) -> None:
+    project.assign()
+    project.write("developer", {**project.file("developer"), "note": "x" * (9 << 20)})
+    project.look()
+    (held,) = project.held()
+    assert (held["kind"], held["raw"]) == ("file", None)
+    assert "bytes; the limit is 8,388,608" in held["reason"]
+    assert max(len(json.dumps(event.data)) for event in project.events("file:quarantined", "entry:held")) < 10_000
+    assert project.file("developer")["messages"] == [assignment()]
+    shown = project.run("held show", id=held["id"])
+    assert sum(map(len, shown.say)) < 110_000
+    assert f"all of them: moot held show {held['id']} --json" in "\n".join(shown.say)
+    assert len(shown.result.raw) > 9 << 20
+
+
+@pytest.mark.proves("S0-HRD-04")
+def test_a_file_of_0_bytes_is_written_again_and_nothing_is_held(project: Project) -> None:
+    project.assign()
+    project.path("developer").write_text("")
+    os.utime(project.path("developer"), (0, 0))
+    assert "was empty; moot has written it again" in project.look()["mirror_pending"]
+    assert project.file("developer")["messages"] == [assignment()]
+    assert project.held() == []
+    assert project.events("mailbox:cleared") == []
+    assert project.look() == {}
+    line = f"[WARN] {FILES['developer']} was empty, which is not valid; it was written again"
+    assert sum(line in one for one in (project.root / LOG).read_text().splitlines()) == 1
 
 
 @pytest.mark.proves("S0-HRD-27")

@@ -55,19 +55,21 @@ class HeldEntries:
         self._before = {*(self._before or ()), canonical(entry)}
         return self._hold(work, entry, self._written[place], error)
 
-    def hold_keys(self, work: Work, keys: Mapping[str, Any], error: MootError) -> str | None:
+    def hold_keys(self, work: Work, keys: Mapping[str, Any], error: Callable[[str], MootError]) -> str | None:
         """Hold keys of the file that are not part of it; None if they were held before, with the same values.
 
-        Their writer may have them in a template. So they are not held again when somebody has dropped them.
+        `error` returns the error for the id. Their writer may have them in a template. So they are not held again when
+        somebody has dropped them.
         """
         raw = canonical(keys)
         before = queries.held_entries(self._store, closed=True)
         if any((held.mirror, held.raw) == (self._spec.name, raw) for held in before):
             return None
-        return self._hold(work, None, raw, error)
+        identity = f"h-{work.token(7)}"
+        return self._hold(work, None, raw, error(identity), identity)
 
-    def _hold(self, work: Work, entry: Any, raw: str, error: MootError) -> str:
-        identity, said = f"h-{work.token(7)}", f"{error.message} {error.remedy}"
+    def _hold(self, work: Work, entry: Any, raw: str, error: MootError, identity: str = "") -> str:
+        identity, said = identity or f"h-{work.token(7)}", f"{error.message} {error.remedy}"
         command = HoldEntry(
             path=self._spec.path,
             mirror=self._spec.name,

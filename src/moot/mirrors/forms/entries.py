@@ -15,14 +15,14 @@ from __future__ import annotations
 from moot.api.answer import Notice
 from moot.api.protocol import strict_json
 from moot.api.protocol.form import FULL, MOST, Form, Malformed, Rendering, Taken
-from moot.api.protocol.held_entries import HeldEntries, as_written, counted
+from moot.api.protocol.held_entries import HeldEntries, as_written, canonical, counted
 from moot.core.deciders.mailbox import Ack, Clear, Restore
 from moot.core.errors import MootError, Refused
 from moot.core.principal import Actor, role
 from moot.core.record import Record
 from moot.core.schema import Defect, defects
 from moot.core.schema.phrases import NOTHING, shown
-from moot.core.text import command_line
+from moot.core.text import REASON, command_line
 from moot.location import worktrees
 from moot.mirrors.forms.read_time import seconds, time_of
 from moot.views import queries
@@ -74,6 +74,7 @@ class EntryNews(Record):
 
 
 _NAME = {"type": "string", "minLength": 1}
+_LIMIT = 1 << 20  # bytes of unknown keys, in a pack without a limit of its own; more are not held in the log
 
 
 class EntriesForm(Form):
@@ -100,6 +101,7 @@ class EntriesForm(Form):
         self._writer = Actor(principal=role(sender), roles=(sender,))
         self._reader = role(spec.mailbox.removeprefix("@"))
         self.speakers = self._writer.principal, self._reader
+        self._limit = max((pack.message_limit for pack in packs.packs if pack.name == spec.pack), default=0) or _LIMIT
 
     # --- from the log to the file ------------------------------------------------------------------------------------
 
@@ -136,6 +138,12 @@ class EntriesForm(Form):
             beside = f' and "{self._read}"' if self._read else ""
             raise Malformed(f'the file is not an object with the list "{self._list}"{beside}')
         extra = {key: value for key, value in content.items() if key not in (self._list, self._read)}
+        if (
+            extra
+            and len(data) > self._limit
+            and (size := len(canonical(extra).encode("utf-8", "replace"))) > self._limit
+        ):
+            raise Malformed(f"keys that are not part of the file have {size:,} bytes; the limit is {self._limit:,}")
         read = content.get(self._read) if self._read else None
         return Content(entries=content[self._list], read=read, data=data, extra=extra)
 
@@ -297,9 +305,10 @@ class EntriesForm(Form):
                 notices += _notice(one, held.hold(work, fresh.entry, fresh.place, error), error)
             done += 1
         if content.extra:
-            unknown = self._extra(content.extra)
+            identity = held.hold_keys(work, content.extra, lambda name: self._extra(content.extra, name))
+            unknown = self._extra(content.extra, identity or "ID")
             refused.append(unknown)
-            notices += _notice(one, held.hold_keys(work, content.extra, unknown), unknown)
+            notices += _notice(one, identity, unknown)
         if facts.clears:
             notices += self._take_clear(work, one, content.read, memo)
         if facts.old:
@@ -308,12 +317,13 @@ class EntriesForm(Form):
         left = facts.replace(fresh=rest, back=(), clears=False) if rest else None
         return Taken(notices=tuple(notices), rest=left, refused=tuple(refused))
 
-    def _extra(self, keys: Mapping[str, Any]) -> Refused:
+    def _extra(self, keys: Mapping[str, Any], held: str) -> Refused:
         wrong = self._unknown(keys)
         return Refused(
             "unknown_keys",
             f"The file has keys that are not part of it: {', '.join(map(shown, keys))}.",
-            "They are removed from the file. Say it in a message, and drop them: `moot held drop ID --reason '…'`.",
+            "They are removed from the file. Say it in a message, and drop them: "
+            f"`{command_line('held drop', held, options=REASON)}`.",
             defects=[defect.full() for defect in wrong],
         )
 

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from moot.core.deciders.held_entry import HeldEntry
     from moot.engine.unit_of_work import Work
 
+_SHOWN = 100_000  # characters of a held entry, for people
+
 
 class TakenContent(Record):
     """The corrected content of a file was taken: the messages that were stored, and the position of the last event."""
@@ -47,7 +49,10 @@ def show(call: Call, id: str) -> Answer:  # noqa: A002
     defects = (f"{d['path']}: expected {d['expected']}, found {d['found']}" for d in entry.defects)
     lines = [one_line(head, 1000), *(f"  {one_line(defect, 300)}" for defect in defects)]
     raw = entry.raw if entry.raw is not None else _quarantined(call, entry)
-    return Answer(result=entry.replace(raw=raw), say=(*lines, *fence(raw).splitlines()))
+    if len(raw) > _SHOWN:
+        whole = command_line("held show", entry.id, options="--json")
+        lines.append(f"The first {_SHOWN:,} of {len(raw):,} characters; all of them: {whole}")
+    return Answer(result=entry.replace(raw=raw), say=(*lines, *fence(raw[:_SHOWN]).splitlines()))
 
 
 def _quarantined(call: Call, entry: HeldEntry) -> str:
