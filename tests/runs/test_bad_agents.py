@@ -131,6 +131,19 @@ def test_a_program_that_cannot_be_run_is_named_before_anything_happens(theatre: 
     assert "no-such-agent" in refusal.message
 
 
+def test_a_script_without_its_interpreter_is_said_to_lack_it(theatre: Theatre) -> None:
+    theatre.play("Login page")
+    script = theatre.root / "lead.sh"
+    script.write_text("#!/no/such/interpreter -x\n")
+    script.chmod(0o755)
+    text = re.sub(r"lead = .*", 'lead = ["./lead.sh"]', theatre.text("moot.toml"))
+    (theatre.root / "moot.toml").write_text(text)
+    theatre.allow()
+    spoken = theatre.cli("run", "orchestrator")
+    assert spoken.code == 6
+    assert "./lead.sh cannot be run: its interpreter /no/such/interpreter does not exist" in error_of(spoken)["message"]
+
+
 # Time limits and processes
 
 

@@ -49,8 +49,15 @@ def test_the_queue_has_all_that_waits_and_oldest_first(town: Town) -> None:
     said = "\n".join(town.ask(None, "needs-me").say)
     assert f"moot reply {request} '…'" in said
     assert "moot task reopen task-001 --override --reason '…'" in said
+    refused(Refused, "placeholder_reason", town, None, "task reopen", task=task, override=True, reason="…")
     assert f"moot checkpoint resolve {asked} " + shlex.quote("it's blue|red") in said
     refused(Refused, "not_an_option", town, None, "checkpoint resolve", id=asked, answer="it's blue|red")
+
+
+def test_an_answer_that_no_agent_waits_for_says_so(town: Town) -> None:
+    asked = town.ask(None, "checkpoint reach", question="Which?").result.id
+    (said,) = town.ask(None, "checkpoint resolve", id=asked, answer="blue").say
+    assert said.endswith("answered: blue; notified: no agent; none waits for it")
 
 
 def test_a_task_that_failed_waits_for_a_person_as_long_as_others_wait_for_it(town: Town) -> None:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import sys
 
-from moot.core.errors import Usage
+from moot.core.errors import Refused, Usage
 from moot.core.identity import people_only, who_are_you
 from moot.core.record import Record
+from moot.core.text import PLACEHOLDER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -301,6 +302,12 @@ def _single(verb: Verb, param: Param, value: Any) -> Any:
                 raise _usage(verb, f"{param.name}: expected text, got {value!r}")
             if param.choices and value not in param.choices:
                 raise _usage(verb, f"{param.name}: {value!r} is not one of {', '.join(param.choices)}")
+            if param.name == "reason" and value.strip() == PLACEHOLDER:
+                raise Refused(
+                    "placeholder_reason",
+                    f"{PLACEHOLDER!r} stands for the reason in the command that moot suggests.",
+                    "Write your reason in its place.",
+                )
             return _sound(verb, param, value)
         case "flag":
             return bool(value)

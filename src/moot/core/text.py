@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 ELLIPSIS = "…"
-REASON = "--reason '…'"  # a placeholder in a suggested command
+PLACEHOLDER = "…"
+REASON = f"--reason '{PLACEHOLDER}'"  # in a suggested command; pasted as it is, it is refused
 
 # Characters that control the display or are invisible, as (first, last).
 _UNSEEN = (

@@ -255,7 +255,7 @@ def _misplaced(spec: MirrorSpec, reader: WorktreeFiles) -> Iterator[FileProblem]
                 yield FileProblem(
                     file=path,
                     message=f"the file is in the wrong place, where moot does not read it: it belongs in {spec.path}",
-                    remedy=f"Import it once with `{command_line('pack adopt', spec.pack)}`, or move it.",
+                    remedy=f"Import it with `{command_line('pack adopt', spec.pack)}` and then delete it, or move it.",
                     worktree=root,
                     pack=spec.pack,
                 )

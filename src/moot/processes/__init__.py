@@ -23,6 +23,7 @@ from contextlib import ExitStack
 from moot.core.errors import Unavailable, Usage
 from moot.core.record import Record
 from moot.processes import escaped
+from moot.processes.scripts import missing_interpreter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -169,7 +170,10 @@ def _started(argv: Sequence[str], *, data: bytes | None = None, **given: Any) ->
         finally:
             os.close(file)
     except OSError as error:
-        raise NotStarted(error.strerror or str(error), absent=isinstance(error, FileNotFoundError)) from error
+        absent = isinstance(error, FileNotFoundError)
+        if absent and (interpreter := missing_interpreter(argv[0], given["cwd"])):
+            raise NotStarted(f"its interpreter {interpreter} does not exist", absent=False) from error
+        raise NotStarted(error.strerror or str(error), absent=absent) from error
     except ValueError as error:  # a NUL in an argument
         raise NotStarted(str(error), absent=False) from error
 

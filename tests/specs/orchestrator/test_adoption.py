@@ -291,6 +291,7 @@ def test_files_one_level_up_are_reported_and_imported_once_on_request(project: P
     assert set(problems) == {f"{FOLDER}/{name}" for name in strays}
     assert QUEUE in problems[f"{FOLDER}/queue.json"]["message"]
     assert "pack adopt" in problems[f"{FOLDER}/queue.json"]["remedy"]
+    assert "and then delete it" in problems[f"{FOLDER}/queue.json"]["remedy"]
     project.look()
     assert project.ask("board", all=True)["tasks"] == []  # nothing reads them by itself
     taken = project.cli("pack", "adopt").result
@@ -305,6 +306,9 @@ def test_files_one_level_up_are_reported_and_imported_once_on_request(project: P
     assert project.head() == head
     assert {name: (project.root / FOLDER / name).read_text() for name in strays} == strays
     assert project.held() == []
+    for name in strays:
+        (project.root / FOLDER / name).unlink()
+    assert project.cli("pack", "check").code == 0
 
 
 @pytest.mark.proves("S0-HRD-22")

@@ -97,7 +97,7 @@ def resolve(call: Call, id: str, answer: str, text: str | None) -> Answer:  # no
     state = _known(call, id)
     told = [box for event in outcome.events if event.type == Sent.type for box in event.data["to"]]
     said = (
-        f"{id} answered: {one_line(state.answer or '', 500)}; notified: {', '.join(told) or 'no agent; all have left'}"
+        f"{id} answered: {one_line(state.answer or '', 500)}; notified: {', '.join(told) or 'no agent; none waits for it'}"
     )
     return Answer(result=state, say=(said,))
 
