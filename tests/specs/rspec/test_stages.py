@@ -75,13 +75,13 @@ def test_the_factory_stage_is_skipped_without_a_model_or_a_gem(tmp_path: Path) -
     [
         (b"    trait(:old) { year { 1 } }\n", b"", "the trait old of the factory book was removed"),
         (b"year { 1 }", b"year { 2 }", "the trait old of the factory book was changed"),
-        (b"title { 'A' }", b"title { 'B' }", "the factory book was changed"),
+        (b"title { 'A' }", b"title { 'B' }", "`title { 'A' }` was changed or removed (line 6 before)"),
         (b"factory :book", b"factory :novel", "the factory book was removed"),
         (b"  end\nend", b"  end\n (", "does not parse"),
-        (b"  sequence(:year) { |n| n }\n", b"", "outside of its factories"),
-        (b"{ |n| n }", b"{ |n| n + 1 }", "outside of its factories"),
-        (b"# All books\n", b"", "outside of its factories"),
-        (b"    # a title\n", b"", "the factory book was changed"),
+        (b"  sequence(:year) { |n| n }\n", b"", "`sequence(:year) { |n| n }` was changed or removed (line 3 before)"),
+        (b"{ |n| n }", b"{ |n| n + 1 }", "`sequence(:year) { |n| n }` was changed or removed (line 3 before)"),
+        (b"# All books\n", b"", "`# All books` was changed or removed (line 1 before)"),
+        (b"    # a title\n", b"", "`# a title` was changed or removed (line 5 before)"),
     ],
 )
 def test_existing_factories_and_traits_may_not_be_removed_or_changed(old: bytes, new: bytes, said: str) -> None:

@@ -57,8 +57,8 @@ def existing_factories(given: StageInput) -> dict[str, Any]:
 
     found = {}
     for path, data in given.files.get("factories", {}).items():
-        for name, one in factories_in(data).items():
-            found[name] = {"file": path, "traits": sorted(one.traits)}
+        for name, traits in factories_in(data).items():
+            found[name] = {"file": path, "traits": sorted(traits)}
     return {"factories": found}
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from moot.packs.ruby.syntax import SyntaxProblem
 
-_LIBRARIES = frozenset(("FactoryBot", "FactoryGirl"))
+LIBRARIES = frozenset(("FactoryBot", "FactoryGirl"))
 _OPENING = frozenset(("define", "modify"))
 
 
@@ -67,7 +67,7 @@ def factories(data: bytes) -> FactoryFile:
     while stack:
         node, around = stack.pop()
         inside = around
-        if _word(node) == "factory" and (one := _factory(node, around)) is not None:
+        if call_word(node) == "factory" and (one := _factory(node, around)) is not None:
             found.append(one)
             inside = one.name
         stack.extend((child, inside) for child in reversed(node.named_children))
@@ -120,7 +120,7 @@ def _opened(root: Node) -> Iterator[Node]:
         node = stack.pop()
         receiver = node.child_by_field_name("receiver") if node.type == "call" else None
         name = None if receiver is None else constant_name(receiver)
-        if name is not None and name.removeprefix("::") in _LIBRARIES and _method(node) in _OPENING:
+        if name is not None and name.removeprefix("::") in LIBRARIES and _method(node) in _OPENING:
             block = node.child_by_field_name("block")
             if block is not None:
                 yield block
@@ -133,10 +133,17 @@ def _method(node: Node) -> str:
     return "" if method is None else text(method)
 
 
-def _word(node: Node) -> str:
+def call_word(node: Node) -> str:
+    """The name of a call without a receiver, such as `factory` or `trait`; empty for anything else."""
     if node.type != "call" or node.child_by_field_name("receiver") is not None:
         return ""
     return _method(node)
+
+
+def given_name(node: Node) -> str | None:
+    """The name that a call of `trait`, `factory` or `sequence` gives; None if it is computed."""
+    call = call_of(node)
+    return call.positional[0].value if call.positional else None
 
 
 def _factory(node: Node, around: str | None) -> Factory | None:
@@ -174,10 +181,9 @@ def _traits(body: Node) -> Iterator[Trait]:
     stack = list(reversed(body.named_children))
     while stack:
         node = stack.pop()
-        word = _word(node)
+        word = call_word(node)
         if word == "trait":
-            call = call_of(node)
-            name = call.positional[0].value if call.positional else None
+            name = given_name(node)
             if name is not None:
                 yield Trait(
                     name=name,
