@@ -96,10 +96,8 @@ def resolve(call: Call, id: str, answer: str, text: str | None) -> Answer:  # no
     outcome = call.commit(act)
     state = _known(call, id)
     told = [box for event in outcome.events if event.type == Sent.type for box in event.data["to"]]
-    said = (
-        f"{id} answered: {one_line(state.answer or '', 500)}; notified: {', '.join(told) or 'no agent; none waits for it'}"
-    )
-    return Answer(result=state, say=(said,))
+    notified = ", ".join(told) or "no agent; none waits for it"
+    return Answer(result=state, say=(f"{id} answered: {one_line(state.answer or '', 500)}; notified: {notified}",))
 
 
 def withdraw(call: Call, id: str, reason: str) -> Answer:  # noqa: A002
