@@ -251,12 +251,7 @@ class _Attended:
     """A running program."""
 
     def __init__(
-        self,
-        child: subprocess.Popen[bytes],
-        readers: list[_Reader],
-        every: float = _BEAT,
-        mark: str = "",
-        since: int | None = None,
+        self, child: subprocess.Popen[bytes], readers: list[_Reader], every: float, mark: str, since: int | None
     ) -> None:
         self._child = child
         self._readers = readers
