@@ -107,9 +107,9 @@ class _Comparison:
         levels = [(_Level(_FILE, "", 0), self.old.named_children, self.new.named_children)]
         while levels:
             level, old, new = levels.pop()
-            at = 0
+            places, at = _Places(new, level), 0
             for one in old:
-                found = _find(one, new, at, level)
+                found = places.find(one, at)
                 if found is None:
                     yield level.line, self._lost(one, level)
                     continue
@@ -181,24 +181,39 @@ class _Level(Record):
         return _Level(_FACTORY, self.name_of(node), first_line(node)) if kind == _FACTORY else None
 
 
-def _find(old: Node, new: Sequence[Node], at: int, level: _Level) -> int | None:
-    """Where an old statement is among the new ones."""
-    kind, name = level.kind_of(old), level.name_of(old)
+class _Places:
+    """Where statements are among the new ones of a level."""
+
+    def __init__(self, new: Sequence[Node], level: _Level) -> None:
+        self._new, self._level = new, level
+        self._numbers: dict[tuple[object, ...], list[int]] = {}
+        for number, one in enumerate(new):
+            self._numbers.setdefault(_key(one, level), []).append(number)
+
+    def find(self, old: Node, at: int) -> int | None:
+        """The first place of an old statement from `at` on; for a `define` block, the first that has all of it."""
+        from bisect import bisect_left
+
+        numbers = self._numbers.get(_key(old, self._level), [])
+        there = numbers[bisect_left(numbers, at) :]
+        if self._level.kind_of(old) == _DEFINE and len(there) > 1:
+            return next((n for n in there if _has_all(_items(old), _items(self._new[n]))), there[0])
+        return there[0] if there else None
+
+
+def _key(node: Node, level: _Level) -> tuple[object, ...]:
+    """By what a statement is found again: factories and traits by their names, `define` blocks by how they begin."""
+    kind = level.kind_of(node)
     if kind == _DEFINE:
-        there = [n for n in range(at, len(new)) if level.kind_of(new[n]) == kind and _head(new[n]) == _head(old)]
-        return next((n for n in there if _has_all(_items(old), _items(new[n]))), there[0] if there else None)
-    for number in range(at, len(new)):
-        one = new[number]
-        if (level.kind_of(one), level.name_of(one)) == (kind, name) if kind else one.text == old.text:
-            return number
-    return None
+        return kind, _head(node)
+    return (kind, level.name_of(node)) if kind else (kind, node.text)
 
 
 def _has_all(old: Sequence[Node], new: Sequence[Node]) -> bool:
     """Whether a `define` block has everything of an older one, without looking into factories."""
-    level, at = _Level(_DEFINE, "", 0), 0
+    places, at = _Places(new, _Level(_DEFINE, "", 0)), 0
     for one in old:
-        found = _find(one, new, at, level)
+        found = places.find(one, at)
         if found is None:
             return False
         at = found + 1
