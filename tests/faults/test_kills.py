@@ -216,7 +216,10 @@ def test_a_workspace_whose_making_was_killed_at_any_line_is_made_by_the_next(
     total = json.loads(made(0)["said"])["lines"]
     for number, line in enumerate(range(1, total, max(1, total // points)), start=1):
         Repo.plain(tmp_path / str(number))
-        assert made(number, die_at=line)["code"] == -signal.SIGKILL
+        died = made(number, die_at=line)["code"]
+        if not died and line > total * 0.9:
+            break  # the number of lines depends a little on the time: this making was over before
+        assert died == -signal.SIGKILL
         assert made(number)["code"] == 0, f"after a kill at line {line} of {total}"
         repo = Repo(tmp_path / str(number))
         repo.join("Ada")

@@ -197,7 +197,7 @@ def test_a_call_killed_at_any_line_leaves_whole_files_and_the_next_one_brings_th
 
 
 @pytest.mark.promise(14)
-@pytest.mark.parametrize("cut", [0, 1, 40, 200, 390, 401, -2, -1], ids=str)
+@pytest.mark.parametrize("cut", [1, 40, 200, 390, 401, -2, -1], ids=str)
 def test_a_file_whose_writer_was_killed_is_kept_in_quarantine_and_rendered_again(
     make_repo: Callable[..., Repo], cut: int
 ) -> None:
@@ -219,4 +219,24 @@ def test_a_file_whose_writer_was_killed_is_kept_in_quarantine_and_rendered_again
     assert in_the_files(roots) == in_the_log(repo)
     tasks = [message["taskId"] for message in json.loads(torn.read_bytes())["messages"]]
     assert tasks == ["task-good", "task-later"]
+    repo.verify()
+
+
+@pytest.mark.promise(14)
+def test_a_file_that_a_killed_writer_left_empty_is_rendered_again_and_holds_nothing(
+    make_repo: Callable[..., Repo],
+) -> None:
+    repo = make_repo(SETTINGS.replace("10m", "100ms"))
+    roots = [repo.root, repo.add_worktree("second")]
+    assign(repo, "task-good")
+    torn = roots[1] / FILES["assignment"]
+    with Worker("tests.faults.file_agents") as writer:
+        writer.tell("tear", path=str(torn), agent="Torn", cut=0)
+        assert writer.process.wait(30) == -signal.SIGKILL
+    assert torn.read_bytes() == b""
+    repo.run("send", type="task_assignment", data=task_data("task-later"))
+    in_step(repo)
+    assert repo.events("file:quarantined") == []
+    assert repo.run("held") == []
+    assert in_the_files(roots) == in_the_log(repo)
     repo.verify()

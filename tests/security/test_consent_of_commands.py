@@ -171,6 +171,9 @@ def test_a_script_with_an_installed_interpreter_is_run(run: Command, line: str) 
 
 def test_the_prompt_says_which_files_are_covered(run: Command) -> None:
     handler(run, '["true"]', allow=False)
+    assert "Covered: no file." in run("allow").out
+    script(run.repo / "hook.sh", "#!/bin/sh\ntrue\n")
+    handler(run, '["./hook.sh"]', allow=False)
     assert "which the command names (also after `=`, `@` or an option letter)" in run("allow").out
 
 

@@ -110,7 +110,7 @@ class Absorber:
                 return False
             if self._take_unusable(seen, str(torn), data):
                 return True
-            return self._quarantine(seen, data, str(torn)) if data else self._restore(seen)
+            return self._quarantine(seen, data, str(torn)) if data or not seen.form.repairs else self._restore(seen)
         except Malformed as error:
             return self._take_unusable(seen, str(error), data) or self._quarantine(seen, data, str(error))
         if age is None and not seen.form.shows_its_end and self._is_being_cut(seen, data, content, memo):

@@ -345,7 +345,7 @@ def test_a_branch_without_testable_files_is_an_error_with_a_suggestion(repositor
         (b"class A\n  def x(\nend\n", "app/a.rb does not parse"),
         (b"class A\n  def x\n    1\n", "app/a.rb does not parse"),
         (b"\x89PNG\r\n\x1a\n\0\0", "binary"),
-        (b"#" * (2 << 20), "2097152 bytes"),
+        (b"#" * (2 << 20), "2,097,152 bytes"),
     ],
 )
 def test_a_source_that_is_not_readable_ruby_is_a_clear_error(
@@ -424,5 +424,5 @@ def test_files_that_cannot_be_read_or_parsed_are_left_out_of_a_branch_by_name(re
     assert list(items(plan)) == ["Good#x"]
     binary, large, broken = plan.warnings
     assert binary == "app/binary.rb cannot be read: it is a binary file. It was left out."
-    assert large.startswith("app/large.rb cannot be read: it has 2097152 bytes")
+    assert large.startswith("app/large.rb is too large: it has 2,097,152 bytes")
     assert broken == ("app/broken.rb does not parse: syntax error in `x` (line 2, column 7). The file was left out.")

@@ -141,7 +141,8 @@ def _failure(step: PipelineStep, left: str, going_on: str) -> AwaitedFailed:
     """The error of a stage that failed, or could not start. `left`: what it has left in the files."""
     problems = [one for one in step.problems if one != step.text]
     advice = f"{step.suggestion.rstrip('.')}." if step.suggestion else "Correct it."
-    if not (step.suggestion and step.outcome):  # what a stage requires before it starts has its own words
+    built_in = step.code is None
+    if not (step.suggestion and (step.outcome or built_in)):  # otherwise the protocol has its own words
         advice = " ".join(filter(None, (advice, left, f"To go on from {step.stage}: `{going_on}`.")))
     lines = [advice]
     lines += [*(f"  {line}" for line in step.details.splitlines()), *bullets(problems)]
