@@ -78,7 +78,7 @@ def test_the_board_fits_the_screen(run: Command, tmux: Tmux, columns: int) -> No
     run("task", "add", title)
     tmux.start(columns, 24)
     tmux.types("moot board")
-    screen = tmux.until("Board: 1 open", "task-001")
+    screen = tmux.until("Board: 1 open", "task-001", title.rpartition(" ")[2])
     assert title in " ".join(screen.replace("task-001", "").replace("open", "").split())
 
 
