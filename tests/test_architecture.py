@@ -22,7 +22,7 @@ import moot
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "moot"
-LINES_PER_FILE = 400
+LINES_PER_FILE = 600
 LINES_PER_FUNCTION = 60
 
 # `file::function` and why it must catch everything. A handler that cleans up and raises again needs no entry.
@@ -87,9 +87,9 @@ def none(found: list[str], rule: str) -> None:
         pytest.fail(f"{rule}\n  " + "\n  ".join(found), pytrace=False)
 
 
-def test_no_file_holds_two_jobs() -> None:
+def test_no_file_is_longer_than_600_lines() -> None:
     found = [f"{s.name}: {n} lines" for s in SOURCES if (n := len(s.text.splitlines())) > LINES_PER_FILE]
-    none(found, f"Files over {LINES_PER_FILE} lines; split them by meaning:")
+    none(found, f"Files over {LINES_PER_FILE} lines; split them by subject:")
 
 
 def test_no_function_is_longer_than_a_screen() -> None:
