@@ -7,7 +7,7 @@ BIN := .venv/bin
 export PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-bench packages demo test check format generate picture bench bench-quick soak requirements pins clean
+.PHONY: help setup setup-bench packages demo test check format generate picture bench bench-quick soak weight mutants requirements pins clean
 
 help: ## this list
 	@awk -F ':[^#]*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -49,6 +49,12 @@ bench-quick: setup-bench ## run smaller benchmarks, within a minute
 
 soak: setup ## run the long tests: hundreds of kills, thousands of random histories
 	@$(BIN)/python -m pytest -m soak --timeout=1800 --hypothesis-profile=soak
+
+weight: setup ## statements per room of src and tests, and their ceilings (BASE=rev: and the change since)
+	@$(BIN)/python tools/weight.py $(if $(BASE),--base $(BASE))
+
+mutants: setup ## run 80 small faults of the core and the engine against their tests (about half an hour)
+	@$(BIN)/python tools/mutants.py
 
 requirements: setup ## per protocol: what the last whole test run proved (LIST=open names them; FROM=DIR compares)
 	@$(BIN)/python tools/requirements.py $(if $(LIST),--list $(LIST)) $(if $(FROM),--from $(FROM))
