@@ -296,6 +296,7 @@ VERBS = (
         "imported.",
         writes=False,
         past=False,
+        quiet=True,
     ),
     Verb(
         "import",
@@ -324,6 +325,7 @@ VERBS = (
         "the blobs. `moot restore` restores it.",
         writes=False,
         past=False,
+        quiet=True,
     ),
     Verb(
         "restore",
