@@ -172,24 +172,8 @@ class Archive(ABC):
     def audit(self, upto: int, progress: Progress) -> Iterator[str]:
         """Check the log up to this position against its hash chain, and yield each problem as a sentence.
 
-        Erased text is not a problem. This does not detect a truncated or replaced log: use `tip` for that.
+        Erased text is not a problem. A log that was truncated, or replaced by another one, fits in itself.
         """
-
-    @abstractmethod
-    def tip(self, at: int | None = None) -> tuple[int, str]:
-        """The end position and hash of the last commit, or of the one at `at`; 0 and "" if it does not exist."""
-
-    @abstractmethod
-    def has(self, position: int, mark: str) -> bool:
-        """Whether a commit with this hash ends at `position`."""
-
-    @abstractmethod
-    def transfers(self) -> list[dict[str, Any]]:
-        """The imports and restores of this log, oldest first. They are not events."""
-
-    @abstractmethod
-    def note_transfer(self, what: dict[str, Any]) -> None:
-        """Add an import or restore to that list, which keeps the last hundred."""
 
     @abstractmethod
     def backup(self, path: str, progress: Progress, blobs: Iterable[BlobPieces] = ()) -> int:

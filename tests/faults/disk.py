@@ -113,17 +113,15 @@ class Moment(NamedTuple):
     names: dict[str, int]  # of the folder, with their inodes
     contents: dict[str, bytes]  # of the files that SQLite did not open
     folder: int  # the moment since which names may still be lost
-    beside: bytes | None  # of the one file elsewhere
 
 
 class Tape:
-    """All operations in one folder, and in the one that it is in, in order; and one file elsewhere, if there is."""
+    """All operations in one folder, and in the one that it is in, in order."""
 
-    def __init__(self, folder: str, beside: str = "") -> None:
+    def __init__(self, folder: str) -> None:
         self.said: list[Any] = []
         self.moments: list[Moment] = []
         self._folder = folder
-        self._beside = beside
         self._operations: list[tuple[int, Operation]] = []
         self._at_first: dict[int, bytes] = {}
         self._safe = 0
@@ -156,12 +154,8 @@ class Tape:
                     with open(item.path, "rb") as file:
                         contents[name] = file.read()
         safe = min(self._safe, len(self.moments))
-        beside = None
-        if os.path.exists(self._beside):
-            with open(self._beside, "rb") as file:
-                beside = file.read()
         now = len(self.moments), len(self._operations), len(self.said)
-        self.moments.append(Moment(*now, names, contents, safe, beside))
+        self.moments.append(Moment(*now, names, contents, safe))
 
     def restore(self, moment: Moment, folder: str, chance: random.Random | None) -> None:
         """Write down what the disk has if the power fails at this moment; without `chance`, nothing is lost."""
@@ -177,13 +171,6 @@ class Tape:
                 continue
             with open(os.path.join(folder, name), "wb") as file:
                 file.write(data)
-
-    def beside(self, moment: Moment, chance: random.Random | None) -> bytes | None:
-        """What the one file elsewhere has then, which nobody flushes: it may be new, old, cut or not there."""
-        if chance is None:
-            return moment.beside
-        found = self.moments[chance.randint(0, moment.number)].beside if chance.random() < 0.5 else moment.beside
-        return found[: chance.randint(0, len(found))] if found is not None and chance.random() < 0.2 else found
 
     def _names(self, moment: Moment, chance: random.Random | None) -> Moment:
         """Files that were made, renamed or removed since the folder was flushed may be as they were before."""

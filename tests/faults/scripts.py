@@ -15,7 +15,7 @@ import apsw
 
 from moot.logs.sqlite import file, queries
 from moot.wiring.admin import Admin
-from tests.faults import disk, record
+from tests.faults import disk
 from tests.faults.worker import ENV, entered
 from tests.logs import older
 
@@ -72,7 +72,6 @@ def prepare(root: str, script: str) -> None:
         damage(root)
     if script == "chain":
         older.age(state(root), 3)
-        record.forget(state(root))  # there was none then
 
 
 def damage(root: str) -> None:
@@ -200,6 +199,5 @@ def play(mouth: int, root: str, script: str, die_at: int = 0, torn: bool = False
     def say(what: Any) -> None:
         os.write(mouth, json.dumps(what).encode() + b"\n")
 
-    with record.always():
-        SCRIPTS[script](root, say)
+    SCRIPTS[script](root, say)
     say(watcher.count)

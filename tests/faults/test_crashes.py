@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.faults import health, record, scripts
+from tests.faults import health, scripts
 
 if TYPE_CHECKING:
     from tests.faults.crew import Worker
@@ -23,7 +23,6 @@ def played(keeper: Worker, place: str, script: str, **how: Any) -> tuple[int, li
     root = os.path.join(place, "now")
     shutil.rmtree(root, ignore_errors=True)
     shutil.copytree(os.path.join(place, "before"), root)
-    record.forget(scripts.state(root))
     life = keeper.ask("live", work="play", arguments={"root": root, "script": script, **how})
     return life["code"], [json.loads(line) for line in life["said"].splitlines()]
 

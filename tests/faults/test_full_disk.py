@@ -15,7 +15,7 @@ import pytest
 
 from moot.core.errors import MootError
 from moot.wiring.admin import Admin
-from tests.faults import health, record, scripts
+from tests.faults import health, scripts
 from tests.faults.crew import PATIENCE, ROOT, SOURCES
 from tests.faults.full import FullDisk
 from tests.faults.worker import ENV
@@ -86,9 +86,8 @@ def at_each_write(place: str, day: str, step: int, **how: Any) -> None:
     for number in range(1 + step // 2, disk.count + 1, step):
         shutil.rmtree(root)
         shutil.copytree(before, root)
-        record.forget(scripts.state(root))
         said: list[Any] = []
-        with FullDisk(number, **how) as full, program(day), record.always():
+        with FullDisk(number, **how) as full, program(day):
             ends = spend(root, day, said)
         where = f"write {number} of {disk.count}: {ends}"
         assert {code for code, _ in ends} <= {7}, where

@@ -15,7 +15,7 @@ import apsw
 import pytest
 
 from moot.logs.sqlite import file
-from tests.faults import disk, health, record, scripts
+from tests.faults import disk, health, scripts
 
 SEED = 20
 STEPS = {"start": 3, "rebuild": 3}  # the longest: every third moment. `make soak` takes all of them
@@ -24,7 +24,7 @@ STEPS = {"start": 3, "rebuild": 3}  # the longest: every third moment. `make soa
 @contextmanager
 def recording(folder: str) -> Iterator[disk.Tape]:
     """Everything that SQLite does to files in this folder."""
-    tape = disk.Tape(folder, record.path(folder))
+    tape = disk.Tape(folder)
     vfs = disk.Disk(tape)
     real = {name: vars(file)[name] for name in ("flush", "sync")}
     vars(file).update(flush=vfs.flush, sync=lambda _: tape.keep_names())
@@ -42,21 +42,12 @@ def taped(place: str, script: str) -> disk.Tape:
     root = os.path.join(place, "before")
     scripts.prepare(root, script)
     os.makedirs(scripts.state(root), exist_ok=True)
-    with recording(scripts.state(root)) as tape, record.always():
+    with recording(scripts.state(root)) as tape:
         scripts.SCRIPTS[script](root, tape.said.append)
         tape.mark()
     assert len(tape.moments) > 20
     assert tape.said
     return tape
-
-
-def put_record(state: str, content: bytes | None) -> None:
-    """The record of a commit that was seen, as the disk has it after the power failed."""
-    record.forget(state)
-    if content is not None:
-        with open(record.path(state), "wb") as file:
-            os.fchmod(file.fileno(), 0o600)
-            file.write(content)
 
 
 def faults(tape: disk.Tape, place: str, script: str, seed: int | None, step: int = 1) -> Iterator[str]:
@@ -66,7 +57,6 @@ def faults(tape: disk.Tape, place: str, script: str, seed: int | None, step: int
         os.mkdir(root)
         chance = None if seed is None else random.Random(f"{seed} {moment.number}")
         tape.restore(moment, scripts.state(root), chance)
-        put_record(scripts.state(root), tape.beside(moment, chance))
         fault = health.wrong(root, script, tape.said[: moment.said])
         shutil.rmtree(root)
         if fault:

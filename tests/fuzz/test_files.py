@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 
 from moot.core.errors import MootError, Unavailable, Usage
 from moot.core.timestamps import parse as moment
-from moot.engine import commit_record
 from moot.location import gitdir
 from moot.settings import seconds
 from moot.settings.parse import parse, size
@@ -149,7 +148,6 @@ class Town(NamedTuple):
     def reset(self) -> None:
         shutil.rmtree(self.command.repo)
         shutil.copytree(self.copy, self.command.repo, symlinks=True)
-        commit_record.forget(self.command.environment, str(state(self)))  # or the log would be one that was cut off
 
     def call(self) -> list[str]:
         """What an agent does at any time; what it was warned of."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import apsw
@@ -186,17 +185,6 @@ def test_a_tombstone_that_says_nothing_harms_nobody(log: SqliteLog, data: dict[s
     draft = Draft(stream="redactions", type="event:redacted", data=data)
     log.append(Commit(id="two", at=NOON, by="me"), {}, [draft])
     assert Shown(log).read()[0].data == {"text": "x"}
-
-
-def test_where_the_log_ends_is_said_when_the_disk_has_it(log: SqliteLog, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The last commit may be another's who has yet to flush it: a power failure would take it, and not the record."""
-    steps: list[object] = []
-    monkeypatch.setattr(file, "flush", lambda _: steps.append("flushed"))
-    with closing(SqliteLog(log.directory)) as other:
-        other.append(commit("one", "a")[0], {}, commit("one", "a")[1])
-        steps.clear()
-        position, _ = log.archive.tip()
-    assert (position, steps) == (1, ["flushed"])
 
 
 def test_an_engine_without_an_archive_says_so() -> None:

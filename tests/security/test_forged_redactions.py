@@ -14,7 +14,6 @@ from moot import MootError, Workspace
 from moot.core.integrity import chain, redaction
 from moot.logs.sqlite import queries
 from tests.security.test_tampering import Attack, imported, path_of, place, problems, tamper
-from tests.surfaces.command import git
 
 __all__ = ["place"]
 
@@ -295,36 +294,6 @@ def test_a_way_of_two_lines_is_not_imported(place: Path, tmp_path: Path, lines: 
 # Beside the events
 
 
-def test_another_workspace_at_the_same_place_is_found(place: Path) -> None:
-    from tests.security.test_tampering import retell
-
-    def attack(db: apsw.Connection) -> None:
-        retell(db)
-        db.execute("UPDATE meta SET value = ? WHERE key = 'workspace'", ("0" * 32,))
-
-    assert problems(place) == []
-    tamper(place, attack)
-    (problem,) = problems(place)
-    assert problem.startswith("log: history_rewritten: ")
-    with pytest.raises(MootError) as caught:
-        Workspace.doctor(place)
-    assert "history_rewritten" in caught.value.message
-
-
-def test_a_new_workspace_at_the_place_of_a_deleted_one_is_accepted_once_the_record_is_removed(place: Path) -> None:
-    from shutil import rmtree
-
-    assert problems(place) == []
-    rmtree(path_of(place).parent)
-    Workspace.init(place)
-    with Workspace(place, agent="Ada") as ada:
-        ada.join("Ada")
-    (problem,) = problems(place)
-    Path(problem.rpartition("(record: ")[2].rstrip(")")).unlink()
-    assert problems(place) == []
-    assert problems(place) == []
-
-
 SPANS = ["first = 1000, last = 1000", "first = -5, last = -7", "first = 3, last = 5", "last = last + 1", "first = 0"]
 
 
@@ -346,17 +315,3 @@ def test_a_second_key_for_one_commit_is_found(place: Path) -> None:
         ada.send("Bob", "Once", key="k")
     tamper(place, lambda db: db.execute("INSERT INTO request SELECT scope, 'k2', digest, first, last FROM request"))
     assert problems(place)
-
-
-def test_only_what_moot_knows_about_a_log_is_restored(place: Path, tmp_path: Path) -> None:
-    with Workspace(place) as ws:
-        ws.backup(str(tmp_path / "b.db"))
-    with closing(apsw.Connection(str(tmp_path / "b.db"))) as db:
-        db.executemany("INSERT INTO meta VALUES (?, 'v')", [(f"m{number}",) for number in range(50)])
-    there = tmp_path / "there"
-    there.mkdir()
-    git(there, "init", "-q")
-    Workspace.init(there)
-    Workspace.restore(tmp_path / "b.db", there, force=True)
-    with closing(apsw.Connection(str(path_of(there)))) as db:
-        assert {key for (key,) in db.execute("SELECT key FROM meta")} == {"workspace", "carried"}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -176,95 +175,6 @@ def test_what_was_redacted_and_erased_stays_clean(place: Path) -> None:
     with closing(apsw.Connection(str(path_of(place)))) as db:
         assert "Message" not in db.execute("SELECT data FROM event WHERE position = 4").get
     assert problems(place) == []
-
-
-# The end of the log, and all of it
-
-
-def test_a_log_whose_end_was_cut_off_is_known_by_the_record_outside_of_it(place: Path) -> None:
-    assert problems(place) == []
-
-    def attack(db: apsw.Connection) -> None:
-        db.execute("DELETE FROM commits WHERE first > 5")
-        db.execute("DELETE FROM event WHERE position > 5")
-
-    tamper(place, attack)
-    (problem,) = problems(place)
-    assert problem.startswith("log: history_rewritten: ")
-
-
-def test_a_whole_history_that_fits_in_itself_is_known_by_the_record_outside_of_it(place: Path) -> None:
-    assert problems(place) == []
-    tamper(place, retell)
-    (problem,) = problems(place)
-    assert problem.startswith("log: history_rewritten: ")
-
-
-def test_writing_on_does_not_wipe_out_the_evidence(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert problems(place) == []
-    monkeypatch.setattr("moot.engine.commit_record.SELDOM", 0.0)
-    tamper(place, retell)
-    with Workspace(place, agent="Ada") as ada:
-        ada.send("Bob", "Did you hear?")
-    assert any("history_rewritten" in problem for problem in problems(place))
-
-
-def test_without_a_record_a_history_that_fits_in_itself_is_believed(place: Path, tmp_path: Path) -> None:
-    """Nobody can know better then. A missing record is no error."""
-    tamper(place, retell)
-    shutil.rmtree(tmp_path / "store")
-    assert problems(place) == []
-
-
-def test_doctor_says_that_history_was_rewritten(place: Path) -> None:
-    assert problems(place) == []
-    tamper(place, retell)
-    with pytest.raises(MootError) as caught:
-        Workspace.doctor(place)
-    assert "history_rewritten" in caught.value.message
-
-
-def test_a_record_that_cannot_be_kept_refuses_nothing(place: Path, tmp_path: Path) -> None:
-    shutil.rmtree(tmp_path / "store")
-    (tmp_path / "store").write_text("in the way")
-    with Workspace(place, agent="Ada") as ada:
-        ada.send("Bob", "It works.")
-    assert problems(place) == []
-
-
-def test_a_restore_and_an_import_are_noted_and_bring_the_record_up_to_date(place: Path, tmp_path: Path) -> None:
-    with Workspace(place) as ws:
-        ws.backup(str(tmp_path / "b.db"))
-        ws.task_add("Later")
-        ws.verify()
-    Workspace.restore(tmp_path / "b.db", place, force=True)
-    assert problems(place) == []
-    with Workspace(place) as ws:
-        ws.export(str(tmp_path / "x.jsonl"), force=True)
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    git(elsewhere, "init", "-q")
-    Workspace.init(elsewhere)
-    with Workspace(elsewhere) as there:
-        there.import_(str(tmp_path / "x.jsonl"))
-        assert [event.type for event in there.log(after=0, limit=500)] == events(place)
-    assert problems(elsewhere) == []
-    assert [(one["what"], one["file"]) for one in noted(place)] == [("restore", "b.db")]
-    (imported,) = noted(elsewhere)
-    assert (imported["what"], imported["file"], imported["first"]) == ("import", "x.jsonl", 1)
-    assert len(imported["sha256"]) == 64
-    Workspace.restore(tmp_path / "b.db", place, force=True)
-    assert [one["what"] for one in noted(place)] == ["restore", "restore"], "a new file takes the list along"
-
-
-def events(root: Path) -> list[str]:
-    with Workspace(root) as ws:
-        return [event.type for event in ws.log(after=0, limit=500)]
-
-
-def noted(root: Path) -> list[dict[str, Any]]:
-    with Workspace(root) as ws, ws._call() as call:
-        return call.engine.log.archive.transfers()
 
 
 # Files that are carried

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from moot import Workspace
-from moot.engine.commit_record import remember
 from tests.surfaces.command import PATIENCE, Command, new_command
 from tests.surfaces.worlds import enliven
 
@@ -70,10 +69,8 @@ MAIL = [
 INBOX = ["moot.api.hints", "moot.api.message_view", "moot.api.verbs.mail", "moot.api.verbs.mail.inbox"]
 WRITING = ["moot.core.integrity", "moot.core.integrity.chain", "moot.views.project"]  # whoever appends, or catches up
 KEEPING = [
-    "moot.engine.commit_record",
-    "moot.location.user_state",
     "moot.private_files",
-]  # the record of where the log ends
+]
 
 COMMANDS = {
     "no mail": (["inbox"], "Ada", 0, INBOX, ""),
@@ -150,12 +147,6 @@ def town(tmp_path_factory: pytest.TempPathFactory) -> Command:
     return command
 
 
-def put_on_record(command: Command) -> None:
-    """As if it was done just now; once a minute a command does more."""
-    with Workspace(command.repo, agent="Ada") as here, here._call() as call:
-        remember(command.environment, call.place.state, call.engine.log.archive, anew=True)
-
-
 def python(command: Command, agent: str | None, *words: str) -> str:
     """The last line that a Python program says on its error output."""
     env = {**command.environment, **({"MOOT_AGENT": agent} if agent else {})}
@@ -196,13 +187,11 @@ def packed(tmp_path_factory: pytest.TempPathFactory) -> Command:
 @pytest.mark.parametrize("case", PACKED_COMMANDS)
 def test_a_command_with_a_pack_loads_what_is_listed_and_nothing_else(packed: Command, case: str) -> None:
     words, more = PACKED_COMMANDS[case]
-    put_on_record(packed)
     check(packed, words, "Ada", 0, more, "")
 
 
 @pytest.mark.parametrize("case", COMMANDS)
 def test_a_command_loads_what_is_listed_and_nothing_else(town: Command, case: str) -> None:
-    put_on_record(town)
     check(town, *COMMANDS[case])
 
 

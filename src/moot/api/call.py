@@ -140,7 +140,7 @@ class Call:
         if self.engine is not self._lent and answer.more is None:
             self.use_own_engine()
         if self._stored:
-            self.workspace.stored(self, self._stored)
+            self.workspace.stored(self)
         if self._warnings:
             answer = answer.replace(warnings=(*answer.warnings, *dict.fromkeys(self._warnings)))
         return answer

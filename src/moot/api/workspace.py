@@ -99,15 +99,12 @@ class Workspace:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def stored(self, call: Call, position: int) -> None:
+    def stored(self, call: Call) -> None:
         """A call has stored something. At most once a minute, do some maintenance after it."""
         now = self.clock.monotonic()
         if now - self._maintained < _MINUTE:
             return
         self._maintained = now
-        from moot.engine.commit_record import remember_now_and_then
-
-        remember_now_and_then(self.env, self.place.state, call.engine.log, position)
         if self.clock.has_rested(f"{self.place.state}/swept", _DAY):
             from moot.engine.sweeping import sweep
 

@@ -1,7 +1,6 @@
 """State of this account outside every repository, in `$XDG_STATE_HOME/moot` (`~/.local/state/moot`).
 
     allowed/<workspace>      what a person has allowed there (`moot.effects.consent`)
-    known/<workspace>        the last commit seen there, so that `verify` detects a rewritten log
     trusted                  directories of other accounts that a person trusts, one per line
 
 A workspace is identified by the id of its log and its path, so that a copy inherits nothing. A file is used only if no

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 _PAGE = 500
 _PATIENCE = 30.0  # seconds to wait for another writer
-_MOST_TRANSFERS = 100
 
 
 class MemoryLogs:
@@ -77,7 +76,6 @@ class MemoryState:
         self.spans: dict[str, tuple[int, int]] = {}  # of commits
         self.hashes: dict[int, bytes] = {}  # of commits, by their last position
         self.requests: dict[tuple[str, str], tuple[str, int, int]] = {}
-        self.transfers: list[dict[str, Any]] = []
         self.bells: set[int] = set()  # a pipe for each follower
         self.guard = threading.RLock()  # held for one operation; `writer` is held for a whole `exclusive`
         self.writer = threading.Lock()
@@ -286,22 +284,6 @@ class MemoryArchive(Archive):
                     yield f"the data of {event.type} at position {event.position} was changed"
             previous = memory.hashes[last]
             progress(last, upto)
-
-    def tip(self, at: int | None = None) -> tuple[int, str]:
-        head = len(self._memory.events) if at is None else at
-        if not 0 < head <= len(self._memory.events):
-            return 0, ""
-        last = self._memory.spans[self._memory.events[head - 1].commit][1]
-        return head, self._memory.hashes[last].hex()
-
-    def has(self, position: int, mark: str) -> bool:
-        return position in self._memory.hashes and self._memory.hashes[position].hex() == mark
-
-    def transfers(self) -> list[dict[str, Any]]:
-        return [*self._memory.transfers]
-
-    def note_transfer(self, what: dict[str, Any]) -> None:
-        self._memory.transfers = [*self._memory.transfers, loads(storable(what))][-_MOST_TRANSFERS:]
 
     def backup(self, path: str, progress: Progress, blobs: Iterable[BlobPieces] = ()) -> int:
         """Write a file that `moot restore` accepts: a log in SQLite. It does not contain idempotency keys."""

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from moot.core.event import Event
     from moot.log import BlobPieces
     from moot.transfer.blob_lines import BlobExport
-    from moot.transfer.importing import Imported
 
 _NAMED = 20  # positions or digests that an answer lists
 
@@ -132,8 +131,6 @@ def _write(path: str, pages: Iterator[list[dict[str, Any]]], *, force: bool) -> 
 
 
 def import_(call: Call, file: str, dry_run: bool) -> Answer:
-    from hashlib import sha256
-
     from moot.engine.blobs import Blobs
     from moot.transfer.blob_lines import BlobImport
     from moot.transfer.importing import Import
@@ -141,7 +138,6 @@ def import_(call: Call, file: str, dry_run: bool) -> Answer:
     from moot.transfer.redaction_proof import RedactionProof, rereadable
     from moot.views.trial import Trial
 
-    read = sha256()
     path = file if file == "-" else output_path.path_of(call, file)
     trial = Trial(call.engine.read().directory, seen=None if dry_run else stamp_at_once(call.presence))
     try:
@@ -158,7 +154,7 @@ def import_(call: Call, file: str, dry_run: bool) -> Answer:
                     blobs,
                     dry_run=dry_run,
                     progress=lambda done: call.progress("importing", done, size),
-                ).take(_lines(lines, read.update))
+                ).take(_lines(lines, lambda _line: None))
     except OSError as error:
         raise output_path.unreadable(path, error) from error
     finally:
@@ -170,7 +166,6 @@ def import_(call: Call, file: str, dry_run: bool) -> Answer:
     cut = f"The file ends in the middle of a commit: {counted(taken.cut_off, 'event')} left out."
     warnings = [*([Notice("import_cut_off", cut)] if taken.cut_off else ()), *_lacking(taken.lacking, "the file")]
     if taken.events and not dry_run:
-        _note(call, path, read.hexdigest(), taken)
         from moot.views.effects import open_effects
 
         warnings += _reopened(open_effects(call.engine.store))
@@ -183,16 +178,6 @@ def _lines(file: BinaryIO, observe: Callable[[bytes], object]) -> Iterator[bytes
     while line := file.readline(LONGEST + 1):
         observe(line)
         yield line
-
-
-def _note(call: Call, path: str, digest: str, taken: Imported) -> None:
-    """Record the import in the log's file and in the user's own store. It is not an event."""
-    from moot.engine.commit_record import remember
-
-    archive = call.engine.log.archive
-    said = {"what": "import", "at": call.clock.wall(), "file": os.path.basename(path), "sha256": digest}
-    archive.note_transfer({**said, "first": taken.head - taken.events + 1, "last": taken.head})
-    remember(call.env, call.place.state, archive, anew=True)
 
 
 def backup(call: Call, file: str, force: bool) -> Answer:

@@ -61,10 +61,6 @@ class Admin(Opener):
                 raise Usage("unknown_pack", f"There is no pack {name!r}.", f"Known: {', '.join(there)}.", pack=name)
         place = places.create(self._cwd, self._env, named=self._named)
         kept = left_behind.carry_over(place, self._cwd, self._env, self.progress) if carry_over else None
-        if kept is not None:
-            from moot.engine import commit_record
-
-            commit_record.forget(self._env, place.state)  # the last seen commit was that of another log
         left_behind.check_nothing_left(place, self._cwd)
         # The log first, so that the workspace exists even if the settings are invalid.
         new = SqliteLog.create(place.state) or kept is not None

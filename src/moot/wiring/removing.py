@@ -18,7 +18,7 @@ from moot.core.errors import Held, MootError, Unavailable
 from moot.core.identity import decide
 from moot.core.task.leases import has_lapsed
 from moot.core.text import counted
-from moot.engine import commit_record, runners
+from moot.engine import runners
 from moot.guard import hooks
 from moot.location import gitdir, worktrees
 from moot.logs.sqlite import bell
@@ -103,7 +103,6 @@ class WorkspaceRemoval:
         if os.path.isdir(state):
             lock.acquire()
         try:
-            commit_record.forget(self._env, state)
             for path in (self._consent, *(os.path.join(state, NAME + end) for end in ("", "-wal", "-shm"))):
                 if path is not None:
                     _unlink(path)
@@ -113,7 +112,6 @@ class WorkspaceRemoval:
             _unlink(self._settings)
         _remove_tree(state)
         bell.clear(self._bell)
-        commit_record.forget(self._env, state)  # another process may have written it once more
 
     def _check_unused(self) -> None:
         listening = bell.listeners(self._bell)
@@ -149,10 +147,8 @@ class WorkspaceRemoval:
             yield RemovalItem(self._settings, "settings as `moot init` wrote them")
         if os.path.isdir(self._bell) and not bell.listeners(self._bell):
             yield RemovalItem(self._bell, "sockets")
-        record = commit_record.path_of(self._env, place.state)
-        for path, what in ((record, "the record of the last event"), (self._consent, "what was allowed here")):
-            if path is not None and os.path.isfile(path):
-                yield RemovalItem(path, what)
+        if self._consent is not None and os.path.isfile(self._consent):
+            yield RemovalItem(self._consent, "what was allowed here")
 
     def _hooks(self) -> tuple[hooks.HookStatus, ...]:
         try:

@@ -1,12 +1,8 @@
-"""Replaces the log of a workspace with a backup, even if the log cannot be opened.
-
-The restore is recorded in the new log, together with the old log's records, and in the user's state directory.
-"""
+"""Replaces the log of a workspace with a backup, even if the log cannot be opened."""
 
 from __future__ import annotations
 
 import os
-import time
 from contextlib import closing, contextmanager
 
 import apsw
@@ -18,14 +14,13 @@ from moot.core.errors import Held, MootError, Refused, Usage
 from moot.core.event import Commit
 from moot.core.identity import decide
 from moot.core.task.leases import has_lapsed
-from moot.engine import commit_record
 from moot.engine.blob_names import NamedBlobs, removed_in
 from moot.engine.blobs import LARGEST, Blobs
-from moot.engine.clock import Clock, iso
+from moot.engine.clock import Clock
 from moot.engine.presence import Presence
 from moot.log import Shown
-from moot.logs.sqlite import SqliteLog, file
-from moot.logs.sqlite.archive import restore, transfers, untrusted_log
+from moot.logs.sqlite import SqliteLog
+from moot.logs.sqlite.archive import restore, untrusted_log
 from moot.logs.sqlite.archive.rebuild import Rebuilt
 from moot.transfer.present_agents import PresentAgents
 from moot.transfer.redact_again import redact_again
@@ -38,7 +33,6 @@ from moot.wiring import open_workspace
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from typing import Any
 
     from moot.api.call import Call
     from moot.api.workspace import Progress
@@ -72,17 +66,13 @@ class LogRestore:
         with closing(self._rebuilt()) as new:
             if not os.path.isdir(self._state):
                 places.create(self._cwd, self._env)  # the state directory is missing, too
-            before = _records(self._state)
-            commit_record.forget(self._env, self._state)
             try:
                 with self._call() as call:
                     restored = self._replaced(call, new)
             except MootError as error:  # it cannot be opened or read completely
                 if error.code not in _UNREADABLE:
-                    self._remember_again()
                     raise
                 restored = self._anew(new)
-        self._record(before)
         lacking = tuple(sorted(self._blobs.lacking))
         return restored.replace(blobs=self._blobs.brought, lacking=lacking, effects=self._open_effects())
 
@@ -177,32 +167,6 @@ class LogRestore:
         with closing(apsw.Connection(copied, flags=apsw.SQLITE_OPEN_READONLY)) as source:
             yield source, redacted
 
-    def _record(self, before: list[dict[str, Any]]) -> None:
-        """Record the restore. A failure here does not undo it. `before`: the records of the old log."""
-        try:
-            with closing(SqliteLog(self._state)) as log:
-                record: dict[str, Any] = {"what": "restore", "at": iso(time.time())}
-                record |= {
-                    "file": os.path.basename(self._path),
-                    "sha256": _sha256(self._path),
-                    "first": 1,
-                    "last": log.head(),
-                }
-                path = os.path.join(self._state, file.NAME)
-                with closing(file.connect(path, apsw.SQLITE_OPEN_READWRITE, 5.0)) as connection:
-                    transfers.put(connection, record, before=before)
-                commit_record.remember(self._env, self._state, log.archive, anew=True)
-        except (MootError, apsw.Error, OSError):
-            return
-
-    def _remember_again(self) -> None:
-        """The restore was refused, and the old log is in place: record its last commit again."""
-        try:
-            with closing(SqliteLog(self._state, reading=True)) as log:
-                commit_record.remember(self._env, self._state, log.archive)
-        except MootError:
-            return
-
     def _open_effects(self) -> int:
         """How many effects are open in the restored log."""
         try:
@@ -259,19 +223,3 @@ def _refuse_under_agents(call: Call) -> None:
             "Let them leave (`moot leave NAME`), or restore with --force.",
             agents=here,
         )
-
-
-def _records(state: str) -> list[dict[str, Any]]:
-    """The records of the log in this directory; empty if it cannot be read."""
-    try:
-        with closing(SqliteLog(state, reading=True)) as log:
-            return log.archive.transfers()
-    except (MootError, apsw.Error, ValueError):
-        return []
-
-
-def _sha256(path: str) -> str:
-    from hashlib import file_digest
-
-    with open(path, "rb") as source:
-        return file_digest(source, "sha256").hexdigest()

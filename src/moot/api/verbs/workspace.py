@@ -198,7 +198,6 @@ def checkup(call: Call, files: PackFiles) -> list[Finding]:
     return [
         Finding("sqlite", good=True, message=f"{apsw.sqlite_lib_version()}, a safe version"),
         _log(call),
-        _history(call),
         Finding(
             "views",
             good=behind == 0,
@@ -257,19 +256,6 @@ def _log(call: Call) -> Finding:
     return Finding("log", good=True, message=counted(log.head(), "event"))
 
 
-def _history(call: Call) -> Finding:
-    """Whether the log still has the events that were seen in it, and what was imported or restored."""
-    from moot.engine.commit_record import contradiction
-
-    archive = call.engine.log.archive
-    wrong = contradiction(call.env, call.place.state, archive)
-    if wrong is not None:
-        remedy = "`moot verify` shows details. Restore a backup that you trust, unless you replaced the log yourself."
-        return Finding("history", good=False, message=wrong, remedy=remedy)
-    last = [f"{one['what']} of {one['file']} at {one['at']}" for one in archive.transfers()[-3:] if "file" in one]
-    return Finding("history", good=True, message="; ".join(last) or "nothing was imported or restored")
-
-
 def _effects(call: Call) -> list[str]:
     """Parked effects, and effects that wait while no runner performs them."""
     from moot.engine.runners import anybody_runs
@@ -290,16 +276,12 @@ def _finding(check: str, problems: list[str], remedy: str) -> Finding:
 
 
 def verify(call: Call, rebuild: bool) -> Answer:
-    from moot.engine.commit_record import contradiction, remember
     from moot.engine.verify import verify as compare
 
-    report, archive = compare(call.engine, call.place.state), call.engine.log.archive
-    rewritten = contradiction(call.env, call.place.state, archive)
+    report = compare(call.engine, call.place.state)
     if rebuild and report.log_sound:  # if events are missing, the old views have more than a rebuild could give
         call.engine.rebuild()
         report = compare(call.engine, call.place.state)
-    if rewritten is not None:
-        report = report.replace(problems=(f"log: {rewritten}", *report.problems))
     if not report.sound:
         raise Refused(
             "not_sound",
@@ -309,21 +291,15 @@ def verify(call: Call, rebuild: bool) -> Answer:
             if report.lacks_blobs
             else "`moot verify --rebuild` rebuilds the views from the log, which is complete."
             if report.log_sound
-            else "If you replaced the log yourself, remove that record and run `moot verify` again. If you did not, "
-            "restore a backup that you trust."
-            if rewritten is not None
             else "The log itself is damaged. `moot restore FILE` replaces it with a backup and keeps a copy of it.",
             **report.full(),
         )
-    remember(call.env, call.place.state, archive)
-    carried = len(archive.transfers())
     said = f"sound: {counted(report.events, 'event')} in {counted(report.commits, 'commit')} "
     said += f"on {counted(report.streams, 'stream')}; views "
     said += "rebuilt" if rebuild else "agree"
     said += f"; {counted(report.redacted, 'event')} redacted, {report.erased} of them erased" if report.redacted else ""
     said += f"; {counted(report.blobs, 'blob')}" if report.blobs else ""
     said += f"; {counted(report.unnamed, 'blob')} that no event names" if report.unnamed else ""
-    said += f"; {carried} {'import or restore' if carried == 1 else 'imports or restores'}" if carried else ""
     return Answer(result=report, say=(said,))
 
 

@@ -14,7 +14,7 @@ from moot.core.json_codec import storable
 from moot.core.text import counted
 from moot.log import Archive, not_text
 from moot.logs.sqlite import faults, file, queries, transaction
-from moot.logs.sqlite.archive import backup_blobs, transfers
+from moot.logs.sqlite.archive import backup_blobs
 from moot.logs.sqlite.log import CHAINED
 from moot.private_files import hand_over, sync
 
@@ -89,34 +89,6 @@ class SqliteArchive(Archive):
         yield from found
         if self._database.version >= CHAINED:
             yield from Audit(self._database, upto, progress).problems()
-
-    def tip(self, at: int | None = None) -> tuple[int, str]:
-        with self._database.busy, self._database as connection:
-            head = int(connection.execute(queries.SQL["head"]).get) if at is None else at
-            found = (
-                connection.execute(queries.SQL["hash_at"], (head,)).get if self._database.version >= CHAINED else None
-            )
-        if at is None:
-            self._database.flush()  # another process may not have flushed its last commit yet
-        return (head, found.hex()) if found else (0, "")
-
-    def has(self, position: int, mark: str) -> bool:
-        with self._database.busy, self._database as connection:
-            chained = self._database.version >= CHAINED
-            found = connection.execute(queries.SQL["commit_ending"], (position,)).get if chained else None
-        return found is not None and found.hex() == mark
-
-    def transfers(self) -> list[dict[str, Any]]:
-        with self._database.busy, self._database as connection:
-            return transfers.noted(connection)
-
-    def note_transfer(self, what: dict[str, Any]) -> None:
-        self._database.check_writable()
-        with self._log.exclusive(), self._database.busy, self._database as connection:
-            connection.execute("BEGIN IMMEDIATE")
-            transfers.put(connection, what)
-            connection.execute("COMMIT")
-        self._database.flush()
 
     def backup(self, path: str, progress: Progress, blobs: Iterable[BlobPieces] = ()) -> int:
         source = file.connect(self._database.path, apsw.SQLITE_OPEN_READONLY, _PATIENCE)
