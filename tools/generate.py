@@ -28,8 +28,9 @@ from moot.core.kind import kinds  # noqa: E402
 from moot.core.lifecycle import CORE  # noqa: E402
 from moot.core.record import Record, shape_of  # noqa: E402
 from moot.core.schema.keywords import KEYWORDS  # noqa: E402
-from moot.surfaces.cli import contents, man, pack_verbs, reference  # noqa: E402
-from moot.surfaces.cli.help import manual_lines, own_lines  # noqa: E402
+from moot.surfaces.cli import pack_verbs, reference  # noqa: E402
+from moot.surfaces.cli.help import manual_lines, own_lines, pack_sections  # noqa: E402
+from moot.surfaces.cli.help import sections as headings  # noqa: E402
 from moot.surfaces.cli.parse import find  # noqa: E402
 from moot.surfaces.python import Workspace  # noqa: E402
 from moot.wiring.packs import SHIPPED, code_of  # noqa: E402
@@ -143,7 +144,7 @@ def verbs() -> str:
     parts = [
         NOTE,
         "# The command line\n",
-        "`moot help VERB` shows the same for one verb; `man docs/reference/moot.1` is the manual page.\n",
+        "`moot help VERB` shows the same for one verb.\n",
     ]
     sections = (
         ("Options of every verb", reference.OPTIONS),
@@ -156,7 +157,7 @@ def verbs() -> str:
         parts += [f"| `{name}` | {said} |" for name, said in pairs]
         parts.append("")
     parts.append(classes())
-    for heading, names in {**contents.sections(), **contents.pack_sections(SHIPPED)}.items():
+    for heading, names in {**headings(), **pack_sections(SHIPPED)}.items():
         parts.append(f"## {heading}\n")
         for name in names:
             verb = find(name)
@@ -180,7 +181,7 @@ def classes() -> str:
 
 def _names() -> list[str]:
     """All verbs, with those of the shipped packs."""
-    return [*catalogue.names(), *(name for names in contents.pack_sections(SHIPPED).values() for name in names)]
+    return [*catalogue.names(), *(name for names in pack_sections(SHIPPED).values() for name in names)]
 
 
 def _for_people() -> list[str]:
@@ -421,7 +422,6 @@ FILES = {
     "errors.md": errors,
     "events.md": events,
     "lifecycles.md": lifecycles,
-    "moot.1": man.page,
     "pack.md": pack_reference,
     "pack.schema.json": pack_schema,
     "python.md": python,

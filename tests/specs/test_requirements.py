@@ -54,7 +54,7 @@ def test_every_numbered_promise_is_read() -> None:
 
 
 def test_the_programs_that_may_be_missing_are_those_that_are_installed_for_the_tests() -> None:
-    assert {"zsh", "fish", "openssl", "groff"} <= programs((ROOT / "tools" / "packages").read_text(encoding="utf-8"))
+    assert {"tmux", "openssl"} <= programs((ROOT / "tools" / "packages").read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,8 @@ import pytest
 
 from moot.api import catalogue
 from moot.core.errors import Usage
-from moot.surfaces.cli import contents, parse, reference
+from moot.surfaces.cli import help as contents
+from moot.surfaces.cli import parse, reference
 from moot.surfaces.cli.main import main
 from tests.surfaces.command import tokens
 from tests.surfaces.worlds import orchestrate
@@ -84,56 +85,20 @@ def test_there_are_few_headings_and_each_verb_has_one() -> None:
     assert set(contents.HEADINGS) == set(catalogue.MODULES)
 
 
-# Aliases
+# The alias
 
 
-ALIASED = [(alias, name) for name in catalogue.names() for alias in contents.aliases_of(name)]
+def test_help_for_the_alias_names_its_verb(bare: Command) -> None:
+    said = bare("help", "ask").out
+    assert said.startswith("moot ask: alias of `moot checkpoint reach`.\n")
+    assert bare("ask", "--help").out == said
+    assert "Alias: ask." in bare("help", "checkpoint", "reach").out
 
 
-def test_the_aliases_are_these() -> None:
-    assert {alias: name for alias, name in ALIASED if " " not in alias} == {
-        "ask": "checkpoint reach",
-        "lock": "claim",
-        "unlock": "release",
-        "refused-entries": "held",
-    }
-    assert {alias for alias, name in ALIASED if name.startswith("held ")} == {
-        "refused-entries show",
-        "refused-entries resubmit",
-        "refused-entries drop",
-    }
-
-
-def test_no_alias_hides_a_verb() -> None:
-    assert {*parse.ALIASES} & {*parse.OWN, *(name.partition(" ")[0] for name in catalogue.names())} == set()
-
-
-@pytest.mark.parametrize(("alias", "name"), ALIASED)
-def test_help_for_an_alias_names_its_verb(alias: str, name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["help", *alias.split()]) == 0
-    said = capsys.readouterr().out
-    assert said.startswith(f"moot {alias}: alias of `moot {name}`.\n")
-    assert main([*alias.split(), "--help"]) == 0
-    assert capsys.readouterr().out == said
-    assert main(["help", *name.split()]) == 0
-    assert f"Alias: {alias}." in capsys.readouterr().out
-
-
-def test_an_alias_does_what_its_verb_does(run: Command) -> None:
-    held = run("lock", "src/a.py", "--reason", "mine", "--json", agent="Ada").result
-    assert run("claims", "--json").result[0]["id"] == held["id"]
-    assert run("--json", "unlock", "src/a.py", agent="Ada").result == {"released": ["src/a.py"]}
+def test_the_alias_does_what_its_verb_does_and_is_recorded_under_its_name(run: Command) -> None:
     asked = run("ask", "Go on?", "--option", "yes", "--option", "no", "--json", agent="Ada").result
     assert run("checkpoints", "--json").result[0]["id"] == asked["id"]
-    assert run("refused-entries", "--json").result == []
-    assert run("refused-entries", "show", "h-0000000", "--json").error["error"] == "unknown_entry"
-
-
-def test_what_happened_is_recorded_under_the_name_of_the_verb(run: Command) -> None:
-    run("ask", "Go on?", agent="Ada")
-    run("lock", "src/a.py", agent="Ada")
-    types = [event["type"] for event in run("log", "--json").result]
-    assert types[-2:] == ["checkpoint:reached", "file:claimed"]
+    assert run("log", "--json").result[-1]["type"] == "checkpoint:reached"
 
 
 # Required options

@@ -1,39 +1,92 @@
-"""`--help`, built from the catalogue: what a verb does, its arguments, an example that can be run."""
+"""`--help`, built from the catalogue: the lists of verbs, and for one verb its arguments and an example.
+
+A verb that is of use only with a pack is listed only where a pack is switched on. It works everywhere.
+"""
 
 from __future__ import annotations
 
+import os
 import sys
 
 from moot.api import catalogue
-from moot.core.errors import Usage
-from moot.surfaces.cli import contents, pack_verbs, reference
-from moot.surfaces.cli.parse import ALIASES, find, unalias
+from moot.core.errors import MootError, Usage
+from moot.surfaces.cli import pack_verbs, reference
+from moot.surfaces.cli.parse import ALIASES, directory, find, unalias
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from moot.api.catalogue import Param, Verb
     from moot.surfaces.cli.parse import CommandLine
     from moot.surfaces.cli.reference import Own
 
 _WIDTH = 100
+HEADINGS = {
+    "moot.api.verbs.start": "Agents",
+    "moot.api.verbs.agents": "Agents",
+    "moot.api.verbs.leaving": "Agents",
+    "moot.api.verbs.mail.send": "Messages",
+    "moot.api.verbs.answer": "Messages",
+    "moot.api.verbs.mail.inbox": "Messages",
+    "moot.api.verbs.mail.mailbox": "Packs",
+    "moot.api.verbs.tasks.tasks": "Tasks",
+    "moot.api.verbs.tasks.changes": "Tasks",
+    "moot.api.verbs.tasks.board": "Tasks",
+    "moot.api.verbs.claims": "Files",
+    "moot.guard.verbs": "Files",
+    "moot.api.verbs.artifacts": "Artifacts",
+    "moot.api.verbs.tasks.dependencies": "Artifacts",
+    "moot.api.verbs.decisions": "Decisions",
+    "moot.api.verbs.checkpoints": "Approvals",
+    "moot.needs_me.verbs": "Approvals",
+    "moot.api.verbs.tasks.checks": "Checks",
+    "moot.api.verbs.brief": "Packs",
+    "moot.api.verbs.mail.held": "Packs",
+    "moot.api.verbs.documents": "Packs",
+    "moot.mirrors.verbs": "Packs",
+    "moot.mirrors.watching": "Packs",
+    "moot.api.verbs.events": "Log",
+    "moot.api.verbs.reading": "Log",
+    "moot.api.verbs.effects.emit": "Automation",
+    "moot.api.verbs.effects.handle": "Automation",
+    "moot.api.verbs.effects.allow": "Automation",
+    "moot.api.verbs.effects.effects": "Automation",
+    "moot.pipelines.verbs": "Packs",
+    "moot.pipelines.inspection": "Packs",
+    "moot.pipelines.restoring": "Packs",
+    "moot.runs.inspection": "Packs",
+    "moot.api.verbs.search": "Log",
+    "moot.overview.verbs": "Workspace",
+    "moot.api.verbs.workspace": "Workspace",
+    "moot.transfer.verbs": "Backup",
+}
+PACKS = "Packs"
+EVERYDAY = (
+    *("init", "start", "join", "inbox", "send", "reply", "board", "task add", "task claim", "check", "task submit"),
+    *("task approve", "claim", "release", "guard install", "ask", "needs-me", "wait", "watch", "log"),
+)
+_OPTIONS = {
+    "--json": "the answer, or the error, as JSON",
+    "-C DIR": "run as if called from DIR",
+    "--agent NAME": "act as this agent (default: MOOT_AGENT)",
+    "--person": "act as a person (the default at a terminal)",
+}
+_EXIT_CODES = (
+    "Exit codes: 0 success, 1 refused, 2 usage error, 3 held by another or lost race, 4 not found, 5 timeout,",
+    "6 what you waited for failed, 7 unavailable.",
+)
 
 
 def teach(words: Sequence[str], line: CommandLine | None = None) -> int:
     """`moot help WORDS` or `moot WORDS --help`: about one verb, the verbs that begin with a word, or all verbs."""
     if list(words) == ["--all"]:
-        return _print(contents.everything(contents.packs_here(line) if line is not None else ()))
+        return _print(everything(packs_here(line) if line is not None else ()))
     alias, words = unalias(words)
     name = " ".join(words)
     own = next((one for one in reference.OWN if one.name == name and name != "help"), None)
     if own is not None:
         return _print(own_lines(own))
-    if name == "man":
-        from moot.surfaces.cli.man import page
-
-        sys.stdout.write(page())
-        return 0
     if name in ("", "help"):
         return overview()
     if name in catalogue.names():
@@ -45,7 +98,7 @@ def teach(words: Sequence[str], line: CommandLine | None = None) -> int:
 
 def overview() -> int:
     """`moot --help`: the everyday verbs."""
-    return _print(contents.everyday())
+    return _print(everyday())
 
 
 def incomplete(name: str) -> Usage:
@@ -70,13 +123,12 @@ def _alias_of(alias: str, name: str) -> list[str]:
     """The first lines of help that was asked for by an alias."""
     if not alias:
         return []
-    typed = alias + name.removeprefix(ALIASES[alias])
-    return [f"moot {typed}: alias of `moot {name}`.", ""]
+    return [f"moot {alias}: alias of `moot {name}`.", ""]
 
 
 def manual_lines(verb: Verb) -> list[str]:
     lines = [*_hanging(reference.synopsis(verb)), "", *_wrapped(verb.summary), reference.kind(verb)]
-    others = contents.aliases_of(verb.name)
+    others = aliases_of(verb.name)
     lines += [f"Alias: {', '.join(others)}.", ""] if others else [""]
     for paragraph in filter(None, verb.detail.split("\n")):
         lines += [*_wrapped(paragraph), ""]
@@ -129,3 +181,71 @@ def _wrapped(text: str, width: int = _WIDTH) -> list[str]:
 def _print(lines: list[str]) -> int:
     sys.stdout.write("\n".join(lines) + "\n")
     return 0
+
+
+def sections() -> dict[str, list[str]]:
+    """All verbs by heading; those for packs are last."""
+    found: dict[str, list[str]] = {}
+    for module, verbs in catalogue.MODULES.items():
+        for name in verbs:
+            found.setdefault(HEADINGS[module], []).append(name)
+    found[PACKS] = found.pop(PACKS)
+    return found
+
+
+def pack_sections(packs: Iterable[str]) -> dict[str, list[str]]:
+    """The verbs that these packs bring, by heading."""
+    return {f"Pack {pack}": names for pack in packs if (names := pack_verbs.names(pack, broken=False))}
+
+
+def aliases_of(verb: str) -> list[str]:
+    """Other names of this verb."""
+    return [alias for alias, name in ALIASES.items() if verb == name]
+
+
+def everyday() -> list[str]:
+    """What `moot --help` shows: at most 400 tokens, because agents read it at the start of their work."""
+    import re
+
+    lines = ["moot: where coding agents meet.", "", "  as NAME -- …  Join as NAME, run a command, leave"]
+    for name in EVERYDAY:
+        summary = catalogue.find(ALIASES.get(name, name)).summary
+        lines.append(f"  {name:<13} {re.split('[.:;] ', summary)[0].rstrip('.')}")
+    lines += ["", *(f"  {option:<13} {said}" for option, said in _OPTIONS.items()), ""]
+    lines.append("`moot help VERB` explains a verb with an example. `moot help --all` lists all verbs.")
+    return lines
+
+
+def everything(packs: Iterable[str] = ()) -> list[str]:
+    """What `moot help --all` shows where these packs are active."""
+    packs = tuple(packs)
+    lines: list[str] = []
+    for heading, names in {**sections(), **pack_sections(packs)}.items():
+        if heading == PACKS and not packs:
+            continue
+        lines += [heading, *map(_line, names), ""]
+    lines.append("Command line")
+    lines += [f"  {own.name:<21} {own.text.partition('. ')[0].rstrip('.')}." for own in reference.OWN]
+    lines += ["", "Everywhere"]
+    lines += [f"  {name:<21} {said}" for name, said in reference.OPTIONS]
+    lines += ["", *_EXIT_CODES]
+    if not packs:
+        lines += ["", "With a pack switched on (`moot init --pack NAME`), this list has the verbs for its files, too."]
+    return lines
+
+
+def _line(name: str) -> str:
+    verb = find(name)
+    others = aliases_of(name)
+    return f"  {name:<21} {verb.summary}" + (f" Alias: {', '.join(others)}." if others else "")
+
+
+def packs_here(line: CommandLine) -> tuple[str, ...]:
+    """The active packs of the workspace here. Without a workspace, or with bad settings: none."""
+    from moot import location, settings
+
+    try:
+        place = location.find(directory(line), os.environ, named=line.directory is not None)
+        return tuple(settings.load(place, keep=False).packs)
+    except MootError:
+        return ()

@@ -128,7 +128,7 @@ def _run(line: CommandLine) -> int:
     if line.verb in ("completion", "complete"):
         from moot.surfaces.cli import completion
 
-        return completion.completion(line.words) if line.verb == "completion" else completion.complete(line)
+        return completion.script(line.words) if line.verb == "completion" else completion.complete(line.words)
     if line.verb not in catalogue.names() and " " not in line.verb:
         from moot.surfaces.cli.help import incomplete
 

@@ -19,12 +19,11 @@ if TYPE_CHECKING:
     from moot.core.identity import Caller
 
 TAUGHT = ("as", "help", "completion")  # verbs of the command line that the catalogue does not have
-OWN = (*TAUGHT, "complete")  # called by completion scripts
-# Other names of verbs, on the command line alone. An alias of a first word holds for its second words, too.
-ALIASES = {"ask": "checkpoint reach", "lock": "claim", "refused-entries": "held", "unlock": "release"}
+OWN = (*TAUGHT, "complete")  # called by the completion script
+ALIASES = {"ask": "checkpoint reach"}  # other names of verbs, on the command line alone
 _DIGITS = 10  # of the numbers in task ids
 _READ_LIMIT = 64 * 1024 * 1024
-_GLOBAL_FLAGS = {
+GLOBAL_FLAGS = {
     "--json": "json",
     "--person": "person",
     "--quiet": "quiet",
@@ -32,7 +31,7 @@ _GLOBAL_FLAGS = {
     "-h": "help",
     "--version": "version",
 }
-_GLOBAL_VALUES = {"-C": "directory", "--agent": "agent", "--at": "at"}
+GLOBAL_VALUES = {"-C": "directory", "--agent": "agent", "--at": "at"}
 
 
 class CommandLine(Record):
@@ -61,15 +60,15 @@ def understand(argv: Sequence[str]) -> CommandLine:
         if word == "--":
             rest += ["--", *words]
             break
-        if word in _GLOBAL_FLAGS:
-            found[_GLOBAL_FLAGS[word]] = True
-        elif word in _GLOBAL_VALUES:
+        if word in GLOBAL_FLAGS:
+            found[GLOBAL_FLAGS[word]] = True
+        elif word in GLOBAL_VALUES:
             if not words:
                 raise Usage("bad_arguments", f"{word} needs a value.", "See `moot --help`.")
-            found[_GLOBAL_VALUES[word]] = words.pop(0)
-        elif word.partition("=")[0] in _GLOBAL_VALUES and word.startswith("--"):
+            found[GLOBAL_VALUES[word]] = words.pop(0)
+        elif word.partition("=")[0] in GLOBAL_VALUES and word.startswith("--"):
             name, _, value = word.partition("=")
-            found[_GLOBAL_VALUES[name]] = value
+            found[GLOBAL_VALUES[name]] = value
         else:
             rest.append(word)
             if rest[0] == "as" and len(rest) > 1 and not word.startswith("-"):

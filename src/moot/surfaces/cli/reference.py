@@ -1,6 +1,6 @@
 """Reference texts of the command line: options, exit codes, variables, files, and the synopsis of each verb.
 
-`moot help`, docs/reference/cli.md and the manual page are built from it and from the catalogue. It prints nothing.
+`moot help` and docs/reference/cli.md are built from it and from the catalogue. It prints nothing.
 """
 
 from __future__ import annotations
@@ -108,20 +108,15 @@ OWN = (
         "help",
         "moot help [VERB | --all]",
         "Show what a verb does, its arguments and an example; without VERB, list the everyday verbs; with --all, list "
-        "all verbs. Verbs for the files of a pack are listed only where a pack is switched on. `moot help man` prints "
-        "the manual page moot(1).",
-        ("moot help task add", "moot help --all", "moot help man | man -l -"),
+        "all verbs. Verbs for the files of a pack are listed only where a pack is switched on.",
+        ("moot help task add", "moot help --all"),
     ),
     Own(
         "completion",
-        "moot completion bash|zsh|fish",
-        "Print a completion script for a shell. It completes verbs, options, choices, and the names of agents, tasks "
-        "and messages of the workspace.",
-        (
-            "moot completion bash > ~/.local/share/bash-completion/completions/moot",
-            "moot completion zsh > ~/.zfunc/_moot  # and in ~/.zshrc: fpath+=~/.zfunc; autoload -Uz compinit; compinit",
-            "moot completion fish > ~/.config/fish/completions/moot.fish",
-        ),
+        "moot completion bash",
+        "Print a completion script for bash. It completes verbs, options, choices, and the names of agents, tasks and "
+        "messages of the workspace.",
+        ("moot completion bash > ~/.local/share/bash-completion/completions/moot",),
     ),
 )
 

@@ -7,9 +7,10 @@ Files, JSON input and Python never use short forms.
 from __future__ import annotations
 
 from moot.core.errors import Refused, Unknown
-from moot.surfaces.cli.argument_names import named_by
 from moot.surfaces.cli.parse import short_number
 from moot.views import queries, states
+
+TASKS = ("task", "needs")  # the arguments that name tasks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ def in_full(call: Call, verb: Verb, given: Mapping[str, Any]) -> dict[str, Any]:
     values = dict(given)
     for param in verb.params:
         value = values.get(param.name)
-        if value and param.type == "text" and named_by(verb.name, param.name) == "tasks":
+        if value and param.type == "text" and param.name in TASKS:
             values[param.name] = _id(call, value) if isinstance(value, str) else tuple(_id(call, one) for one in value)
     if verb.name == "explain":  # of things of any kind
         values["thing"] = _thing(call, values["thing"])
