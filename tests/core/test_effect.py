@@ -14,7 +14,6 @@ from moot.core.deciders.effect import (
     EVENTS,
     GUESSES,
     KIND,
-    LONGEST_WAIT,
     DropEffect,
     Effect,
     FailEffect,
@@ -186,13 +185,6 @@ def test_what_is_not_due_is_not_taken():
 
 def test_what_can_never_succeed_is_parked_at_once():
     assert after(REQUEST, take(), fail(hopeless=True)).status == "parked"
-
-
-def test_a_receiver_may_ask_for_a_longer_pause_within_bounds():
-    effect = after(REQUEST, take())
-    assert decided(effect, fail(after=120.0)).wait == 120.0
-    assert decided(effect, fail(after=1e9)).wait == LONGEST_WAIT
-    assert decided(effect, fail(after=1.0)).wait == 5.0
 
 
 def test_a_parked_one_is_retried_by_hand_with_all_its_attempts():

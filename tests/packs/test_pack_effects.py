@@ -10,7 +10,6 @@ import pytest
 
 from moot import Workspace
 from moot.core.errors import Refused, Usage
-from tests.engine.receiver import Receiver
 from tests.packs.conftest import repository, settings
 
 Open = Callable[..., list[str]]
@@ -109,17 +108,6 @@ def test_a_changed_registration_has_to_be_allowed_again(root, person, opening):
         assert asked["desk/one"] is False
 
 
-def test_a_web_address_gets_the_event_of_the_pack_as_the_body(root, person, opening):
-    with Receiver().running() as receiver:
-        register(root, ["hook"], hook=f'url = "{receiver.url}"\nallow_hosts = ["127.0.0.1"]\n')
-        opening()
-        with Workspace(root, person=True) as again:
-            again.allow(all=True, yes=True)
-        assert handle(root) == [("desk/hook", "done")]
-    ((_, _, body),) = receiver.got
-    assert json.loads(body) == {"type": "opening", "hour": 9}
-
-
 def test_a_message_can_name_the_fields_of_the_event(root, person, opening):
     register(root, ["tell"], tell='message = { to = "Carla", text = "{type} at {data.hour}" }\n')
     opening(7)
@@ -163,9 +151,8 @@ def test_a_person_is_asked_for_permission(root, person, opening):
         (
             "[pack.desk.handlers.one]\nattempts = 2",
             4,
-            "has no action; it needs exactly one of run, url, python, message",
+            "has no action; it needs exactly one of run, message",
         ),
-        ("[pack.desk.handlers.one]\nurl = 'http://x.org'", 5, "is not encrypted"),
     ],
 )
 def test_a_wrong_registration_is_named_with_its_line(root, person, table, line, problem):

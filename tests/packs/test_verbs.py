@@ -189,10 +189,3 @@ def test_an_endless_verb_is_an_iterator(desk: Workspace, crew: Crew) -> None:
     assert [next(found).cases, next(found).cases] == [{}, {}]
     with pytest.raises(Refused, match="failed in `verb tally`"):
         next(found)
-
-
-def test_a_verb_of_a_pack_runs_in_a_span(desk: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    env = {"TRACEPARENT": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}
-    for name, value in env.items():
-        monkeypatch.setenv(name, value)
-    assert done(desk.root, "desk", "tally") == "No cases.\n"

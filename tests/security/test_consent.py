@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import pty
-import py_compile
 import shutil
 import subprocess
 import sys
@@ -15,8 +14,9 @@ from pathlib import Path
 import pytest
 
 from moot.core.handler import Handler
+from moot.effects import commands
+from moot.effects.commands import EffectInput
 from moot.effects.consent import Consent
-from moot.effects.performers import EffectInput, perform
 from moot.effects.pinned import pin
 from tests.surfaces.command import PATIENCE, Command, git, new_command
 
@@ -55,82 +55,6 @@ def script(path: Path, text: str) -> Path:
     return path
 
 
-# Python functions
-
-
-def test_a_planted_compiled_file_beside_an_allowed_function_does_nothing(run: Command, tmp_path: Path) -> None:
-    source = run.repo / "hook.py"
-    source.write_text("def go(event): print('good')\n")
-    handler(run, 'python = "hook:go"')
-    evil = tmp_path / "evil.py"
-    evil.write_text(f"{MARK}def go(event): pass\n")
-    # Of the same size and time as the source, as far as the cache's header says: Python itself would take it.
-    for name in (f"__pycache__/hook.{sys.implementation.cache_tag}.pyc", "hook.pyc"):
-        target = run.repo / name
-        target.parent.mkdir(exist_ok=True)
-        py_compile.compile(str(evil), str(target), invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)
-    found = subprocess.run(
-        [sys.executable, "-c", "import hook"], cwd=run.repo, check=False, capture_output=True, timeout=PATIENCE
-    )
-    assert (found.returncode, stolen(run)) == (0, True), "Python itself takes the planted file"
-    (run.repo / "stolen").unlink()
-    assert caused(run) == "1 done."
-    assert not stolen(run)
-
-
-@pytest.mark.parametrize("name", ["hook.so", "hook.abi3.so", "hook/__init__.py", "hook/__main__.py"])
-def test_a_planted_extension_or_package_beside_an_allowed_function_does_nothing(run: Command, name: str) -> None:
-    (run.repo / "hook.py").write_text("def go(event): print('good')\n")
-    handler(run, 'python = "hook:go"')
-    script(run.repo / name, MARK)
-    assert caused(run) == "1 done."
-    assert not stolen(run)
-
-
-def test_a_later_package_around_an_allowed_function_does_nothing(run: Command) -> None:
-    script(run.repo / "tools" / "hook.py", "def go(event): print('good')\n")
-    handler(run, 'python = "tools.hook:go"')
-    (run.repo / "tools" / "__init__.py").write_text(MARK)
-    (run.repo / "tools.py").write_text(MARK)
-    assert caused(run) == "1 done."
-    assert not stolen(run)
-
-
-@pytest.mark.parametrize("name", ["json.py", "logging.py", "encodings.py", "sitecustomize.py", "usercustomize.py"])
-def test_a_module_of_the_repository_does_not_shadow_the_library(run: Command, name: str) -> None:
-    (run.repo / "hook.py").write_text("def go(event):\n  import logging, json, encodings\n")
-    handler(run, 'python = "hook:go"')
-    (run.repo / name).write_text(MARK)
-    assert caused(run) == "1 done."
-    assert not stolen(run)
-
-
-def test_a_function_of_the_repository_cannot_import_its_neighbours_unseen(run: Command) -> None:
-    (run.repo / "hook.py").write_text("def go(event):\n  import neighbour\n")
-    (run.repo / "neighbour.py").write_text(MARK)
-    handler(run, 'python = "hook:go"')
-    assert caused(run) == "1 parked."
-    assert not stolen(run)
-    (effect,) = run("effects", "--json").result
-    assert effect["reason"] == "ModuleNotFoundError: No module named 'neighbour' (hook.py:2)"
-
-
-def test_a_package_of_the_repository_is_no_handler(run: Command) -> None:
-    script(run.repo / "hook" / "__init__.py", MARK)
-    handler(run, 'python = "hook:go"', allow=False)
-    refused = run("allow", "hook", "--yes", "--json").error
-    assert refused["error"] == "cannot_be_allowed"
-    assert "one file" in refused["message"]
-    assert caused(run) == "Nothing was due."
-
-
-def test_a_file_that_appears_in_place_of_an_installed_module_asks_anew(run: Command) -> None:
-    handler(run, 'python = "textwrap:dedent"')
-    (run.repo / "textwrap.py").write_text(f"{MARK}def dedent(event): pass\n")
-    assert caused(run) == "Nothing was due."
-    assert not stolen(run)
-
-
 # Commands
 
 
@@ -158,7 +82,7 @@ def test_a_script_that_is_exchanged_after_it_was_compared_runs_as_it_was_allowed
         handler=hook, event={}, key="e-1", attempt=1, env=env, pinned=looked,
         cancel=threading.Event(),
     )  # fmt: skip
-    assert perform(job).ok
+    assert commands.run(job).ok
     assert (tmp_path / "got").exists()
     assert not (tmp_path / "stolen").exists()
 
@@ -246,12 +170,12 @@ def test_a_script_that_was_not_there_is_not_run_when_it_appears_at_the_last_mome
         handler=hook, event={}, key="e-1", attempt=1, env=env, pinned=looked,
         cancel=threading.Event(),
     )  # fmt: skip
-    result = perform(job)
+    result = commands.run(job)
     assert (result.ok, result.detail) == (False, "sh cannot be run: there is no file later.sh in the workspace")
     assert not (tmp_path / "stolen").exists()
 
 
-@pytest.mark.parametrize("does", ['run = ["./hook.sh"]', 'run = ["sh", "hook.sh"]', 'python = "hook:go"'])
+@pytest.mark.parametrize("does", ['run = ["./hook.sh"]', 'run = ["sh", "hook.sh"]'])
 def test_a_script_that_is_a_link_out_of_the_workspace_is_refused(run: Command, tmp_path: Path, does: str) -> None:
     outside = script(tmp_path / "outside", "#!/bin/sh\ntouch stolen\n")
     for name in ("hook.sh", "hook.py"):
@@ -482,9 +406,8 @@ def test_a_handler_gets_no_secret_of_its_runner(run: Command) -> None:
         "AWS_SECRET_ACCESS_KEY": "s3cret", "GITHUB_TOKEN": "s3cret", "DEPLOY_TOKEN": "for deploys",
         "LD_LIBRARY_PATH": "/x", "MOOT_AGENT": "", "MOOT_INCARNATION": "", "GIT_DIR": "/nowhere", "PYTHONSTARTUP": "/x",
     }  # fmt: skip
-    dump = "def go(event):\n  import os, json; json.dump(dict(os.environ), open('got', 'w'))\n"
-    (run.repo / "dump.py").write_text(dump)
-    handler(run, 'python = "dump:go"\nenv = ["DEPLOY_TOKEN"]')
+    (run.repo / "dump.py").write_text("import os, json; json.dump(dict(os.environ), open('got', 'w'))\n")
+    handler(run, 'run = ["python3", "dump.py"]\nenv = ["DEPLOY_TOKEN"]')
     assert caused(run) == "1 done."
     got = json.loads((run.repo / "got").read_text())
     assert "s3cret" not in got.values()

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from moot.core.handler import Handler
-from moot.effects.performers import EffectInput, perform
+from moot.effects import commands
+from moot.effects.commands import EffectInput
 from moot.effects.pinned import pin
 from tests.surfaces.command import Command, git, new_command
 
@@ -81,7 +82,7 @@ def test_a_script_behind_options_is_run_as_it_was_allowed(tmp_path: Path, words:
         handler=hook, event={}, key="e-1", attempt=1, env=env, pinned=looked,
         cancel=threading.Event(),
     )  # fmt: skip
-    assert perform(job).ok
+    assert commands.run(job).ok
     assert ((tmp_path / "got").exists(), (tmp_path / "stolen").exists()) == (True, False)
 
 

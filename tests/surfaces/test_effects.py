@@ -309,23 +309,6 @@ def test_a_changed_handler_is_asked_for_anew(run: Command) -> None:
     assert run("handle", "--drain").out == "1 done.\n"
 
 
-@pytest.mark.parametrize(
-    ("file", "does", "first", "changed"),
-    [
-        ("hook.sh", 'run = ["sh", "./hook.sh"]', "cat >> got; echo >> got", "rm -rf x; cat >> got; echo >> got"),
-        ("hook.py", 'python = "hook:go"', "def go(event): pass", "def go(event): raise SystemExit"),
-    ],
-)
-def test_a_changed_script_is_asked_for_anew(run: Command, file: str, does: str, first: str, changed: str) -> None:
-    (run.repo / file).write_text(first)
-    handlers(run, f'name = "hook"\non = ["build:*"]\n{does}')
-    (run.repo / file).write_text(changed)
-    run("emit", "build:finished")
-    assert run("handle", "--drain").out == "Nothing was due.\n"
-    (run.repo / file).write_text(first)
-    assert run("handle", "--drain").out == "1 done.\n"
-
-
 def test_what_was_allowed_can_be_forbidden_again(run: Command) -> None:
     handlers(run, COUNT)
     assert "count is not allowed here." in run("handle", "--forbid", "count").out
@@ -360,14 +343,6 @@ def test_effects_of_a_handler_that_is_gone_are_listed_as_such(run: Command) -> N
     handlers(run, FAIL)
     assert [e["state"] for e in run("effects", "--json").result] == ["no-handler"]
     assert run("effects", "--state", "parked", "--json").result == []
-
-
-def test_a_secret_that_is_missing_uses_up_no_attempt(run: Command) -> None:
-    handlers(run, 'name = "hook"\non = ["build:*"]\nurl = "https://example.org/"\nsecret_env = "HOOK"')
-    run("emit", "build:finished")
-    ran = run("handle", "--drain")
-    assert ran.out == "Nothing was due.\n"
-    assert "hook waits: HOOK does not contain a signing secret" in ran.err
 
 
 # A runner that goes on

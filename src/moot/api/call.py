@@ -101,14 +101,6 @@ class Call:
         return self.engine.whole.archive.identity()
 
     def run(self, name: str, arguments: Mapping[str, Any]) -> Answer:
-        """Run a verb, in a span if tracing is enabled."""
-        if self.workspace.tracing is not None:
-            from moot.api.tracing import run_in_span
-
-            return run_in_span(self, self.workspace.tracing, name, arguments)
-        return self.carry_out(name, arguments)
-
-    def carry_out(self, name: str, arguments: Mapping[str, Any]) -> Answer:
         """Run a verb."""
         verb = catalogue.find(name, self.packs)
         given = catalogue.checked(verb, arguments)

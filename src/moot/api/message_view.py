@@ -117,7 +117,6 @@ class Letter(Record):
     taker: str | None = None
     hidden: str | None = None
     stages: tuple[tuple[str, str], ...] = ()
-    trace: str | None = None
     cut: int | None = None  # the size of the whole message in bytes, if it was cut
     evidence: str | None = None  # of a result in it: the receipt that moot took it from, or `claimed`
     runs: tuple[str, ...] = ()  # the receipts of its task and attempt
@@ -141,7 +140,6 @@ def of_message(message: Message, stages: tuple[tuple[str, str], ...] = ()) -> Le
         attempt=message.attempt,
         flags=message.flags,
         stages=stages,
-        trace=message.trace,
         evidence=message.evidence,
         runs=message.runs,
         via=f"file {message.source}" if message.source else None,

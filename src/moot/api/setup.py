@@ -58,8 +58,6 @@ class CallSetup:
         engine.closers, engine.requests, engine.via = setup.closers, setup.requests, workspace.via
         engine.progress = workspace.progress
         engine.judge = lambda recorded: self._judged(engine, recorded)
-        if workspace.tracing is not None:
-            engine.trace = workspace.tracing.current
 
     def _judged(self, engine: Engine, recorded: str) -> Rules:
         rules = self._workspace.judge(self._base, engine.whole.archive.identity, recorded)

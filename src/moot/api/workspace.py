@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from moot.core.identity import Caller
     from moot.engine.clock import Clock
     from moot.engine.presence import Presence
-    from moot.engine.tracing import Tracing
     from moot.location import Place
     from moot.settings.rules import Rules
     from moot.time_travel import Moment
@@ -60,7 +59,6 @@ class Workspace:
         self.past: Moment | None = None  # the moment that it shows, if that is not the present
         self.notices: tuple[Notice, ...] = ()  # warnings for every call
         self.progress: Progress = quietly
-        self.tracing: Tracing | None = None
         self.judge = judge
         self.load: Callable[[], Setup] = lambda: self.setup
         self.check_log: Callable[[], None] = lambda: None  # raises if the log no longer exists

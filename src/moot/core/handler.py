@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from moot.core.event import Draft
 
-KINDS = ("run", "url", "python", "message")
+KINDS = ("run", "message")
 SETTINGS = "settings"  # reserved: `moot allow settings` allows settings that weaken a rule
 MOOT = "moot"  # the sender of handlers' messages in older logs
 NOUN = "effect"  # events about effects cause no effects, to prevent endless loops
@@ -25,7 +25,7 @@ BOOKKEEPING = frozenset(("message:offered", "message:acked"))  # written by read
 
 
 class Handler(Record):
-    """One handler. Exactly one of `run`, `url`, `python` and `message` is set.
+    """One handler. Exactly one of `run` and `message` is set.
 
     `pack`: it gets events of this pack, in the pack's own form, and the pack decides which. Its name is `pack/name`.
     `emits`: False if it emits no events and writes no files of packs, so that it cannot have caused what is in them.
@@ -40,11 +40,7 @@ class Handler(Record):
     by: tuple[str, ...] = ()
     data: Mapping[str, Any] = {}
     run: tuple[str, ...] = ()
-    url: str | None = None
-    python: str | None = None
     message: Mapping[str, str] | None = None
-    allow_hosts: tuple[str, ...] = ()
-    secret_env: str | None = None
     env: tuple[str, ...] = ()
     attempts: int = 5
     timeout: float = 60.0
@@ -64,15 +60,7 @@ class Handler(Record):
     @property
     def what(self) -> str:
         """A short description of the action."""
-        match self.kind:
-            case "run":
-                return f"run {dumps(list(self.run))}"
-            case "url":
-                return f"post to {self.url}"
-            case "python":
-                return f"call {self.python}"
-            case _:
-                return f"tell {(self.message or {}).get('to', '')}"
+        return f"run {dumps(list(self.run))}" if self.run else f"tell {(self.message or {}).get('to', '')}"
 
     @property
     def content(self) -> str:

@@ -1,1 +1,1 @@
-"""Effects: requests, consent, attempts, and the commands and webhooks that perform them."""
+"""Effects: requests, consent, attempts, and the commands that perform them."""

@@ -12,8 +12,7 @@ from contextlib import ExitStack
 from moot import processes
 from moot.core.handler import Handler
 from moot.core.record import Record
-from moot.effects.performers.command import no_program, words_of
-from moot.effects.performers.copies import copies
+from moot.effects.commands import copies, no_program, words_of
 from moot.processes import environment
 
 TYPE_CHECKING = False

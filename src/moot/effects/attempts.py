@@ -8,16 +8,15 @@ from moot.core.deciders.effect import Done, Parked
 from moot.core.errors import MootError
 from moot.core.record import Record
 from moot.core.text import command_line
-from moot.effects.performers import missing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator
 
     from moot.core.deciders.effect import Effect
     from moot.core.handler import Handler
+    from moot.effects.commands import Result
     from moot.effects.consent import Consent
-    from moot.effects.performers import Result
     from moot.effects.pinned import PinnedHandler
     from moot.engine.engine import Outcome
     from moot.engine.runners import EffectLock
@@ -80,12 +79,11 @@ class Attempt:
 
 
 class RunnableHandlers:
-    """The handlers, and which of them can run here: those that a person allowed and that lack nothing."""
+    """The handlers, and which of them can run here: those that a person allowed."""
 
-    def __init__(self, handlers: Callable[[], tuple[Handler, ...]], consent: Consent, env: Mapping[str, str]) -> None:
+    def __init__(self, handlers: Callable[[], tuple[Handler, ...]], consent: Consent) -> None:
         self._read = handlers
         self._consent = consent
-        self._env = env
         self._known: tuple[Handler, ...] = ()
         self._hinted: set[tuple[str, str]] = set()
         self.ready: list[Handler] = []
@@ -100,12 +98,8 @@ class RunnableHandlers:
             yield from self._once(error.code, "", f"{error.message} The previous handlers stay in use.")
         ready = []
         for handler in self._known:
-            allowed = self.granted(handler) is not None
-            lacks = missing(handler, self._env) if allowed else None
-            if allowed and lacks is None:
+            if self.granted(handler) is not None:
                 ready.append(handler)
-            elif allowed:
-                yield from self._once("secret_missing", handler.content, f"{handler.name} waits: {lacks}.")
             else:
                 yield from self._once("not_allowed", handler.content, self._unallowed(handler))
         self.ready = ready

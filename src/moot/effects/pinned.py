@@ -4,9 +4,7 @@ A person allows the digest of this content. moot then runs exactly the bytes tha
 
     run       the words, the directory, the names of the variables; the program by its resolved path, or by its bytes
               if it is a file of the workspace; and each regular file of the workspace that a word names
-    python    one file of the workspace, by its bytes; or the resolved path of an installed module
-    url       the whole handler, as written
-    message   the same
+    message   the whole handler, as written
 
 A file of the workspace is a file in any of its worktrees. A word names a file as the whole word, after `=`, after `@`,
 or right after the letter of an option (`-fFILE`). The `#!` line of a script must not name a program of the workspace.
@@ -21,7 +19,6 @@ from stat import S_ISREG
 
 from moot.core.json_codec import dumps
 from moot.core.record import Record
-from moot.effects.performers import call_function
 from moot.private_files import outside
 from moot.processes.environment import BASE, real_path, search_path
 
@@ -57,7 +54,6 @@ class PinnedHandler(Record):
     digest: str
     program: str | None = None  # outside the workspace; None if it is the first of `files`, or was not found
     files: tuple[PinnedFile, ...] = ()
-    module: str | None = None  # the file of an installed module
     trouble: str | None = None
     roots: tuple[str, ...] = ()  # of the workspace: `cwd`, its other worktrees, its state
 
@@ -76,15 +72,10 @@ def pin(handler: Handler, root: str, env: Mapping[str, str], *worktrees: str) ->
     """Read each file once, so the result contains the digested bytes. The handler runs in `root`."""
     roots = tuple(dict.fromkeys(map(real_path, dict.fromkeys((root, *worktrees)))))
     root = roots[0]
-    if handler.kind not in ("run", "python"):
+    if handler.kind != "run":
         return PinnedHandler(handler=handler, cwd=root, digest=sha256(handler.content.encode()).hexdigest())
-    program = module = None
-    files: tuple[PinnedFile, ...] = ()
     try:
-        if handler.python is None:
-            program, files = _command(handler, roots, env)
-        else:
-            module, files = _function(handler.python.partition(":")[0], root)
+        program, files = _command(handler, roots, env)
     except _Trouble as trouble:
         return PinnedHandler(handler=handler, cwd=root, digest="", trouble=str(trouble))
     said = {
@@ -93,12 +84,9 @@ def pin(handler: Handler, root: str, env: Mapping[str, str], *worktrees: str) ->
         "env": [*BASE, *handler.env],
         "program": None if program is None else [program, real_path(program)],
         "files": [[file.word, file.path, file.sha256] for file in files],
-        "module": module,
     }
     digest = sha256(dumps(said).encode()).hexdigest()
-    return PinnedHandler(
-        handler=handler, cwd=root, digest=digest, program=program, files=files, module=module, roots=roots
-    )
+    return PinnedHandler(handler=handler, cwd=root, digest=digest, program=program, files=files, roots=roots)
 
 
 def _command(
@@ -229,20 +217,3 @@ def _content(path: str, roots: tuple[str, ...], name: str, limit: int) -> tuple[
             f"the files in the command are larger than {_LARGEST >> 20} MiB: let the command read them itself"
         )
     return status.st_mode & 0o777, content
-
-
-def _function(module: str, root: str) -> tuple[str | None, tuple[PinnedFile, ...]]:
-    """The module as one file of the workspace, or as an installed module."""
-    below = os.path.join(*module.split("."))
-    files = tuple(_read((root,), [(0, "", f"{below}.py")]))
-    if files:
-        return None, files
-    installed = call_function.located(module, root)
-    if installed is not None:
-        return installed, ()
-    if os.path.isdir(os.path.join(root, below)):
-        raise _Trouble(
-            f"{below} is a package of the repository: a function comes from one file ({below}.py), "
-            "or from an installed distribution"
-        )
-    raise _Trouble(f"there is no file {below}.py in the workspace, and no installed module {module}")

@@ -20,16 +20,14 @@ from moot.core.errors import Held, MootError, Refused, Unavailable, Unknown
 from moot.core.integrity.redaction import is_redacted
 from moot.core.record import Record
 from moot.effects.attempts import Attempt, Hint, Performed
+from moot.effects.commands import EffectInput, Result, run
 from moot.effects.due_effects import DueEffects
-from moot.effects.performers import EffectInput, Result, perform
 from moot.engine import runners
-from moot.engine.tracing import Tracing
 from moot.views import effects as view
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
-    from contextlib import AbstractContextManager
     from typing import Any
 
     from moot.core.deciders.effect import Effect
@@ -38,7 +36,6 @@ if TYPE_CHECKING:
     from moot.effects.attempts import RunnableHandlers
     from moot.engine.engine import Engine
     from moot.engine.presence import Presence
-    from moot.engine.tracing import Span
     from moot.engine.unit_of_work import Work
 
 _PLACES = 32  # parallel effects of all handlers
@@ -71,7 +68,6 @@ class Runner:
         self._clock = engine.clock
         self._setup = setup
         self._due_effects = DueEffects(engine, presence, setup.state)
-        self._tracing = Tracing(setup.env)
         self.name = self._due_effects.name
         self._attempts: dict[str, Attempt] = {}
         self._ended: SimpleQueue[Attempt] = SimpleQueue()
@@ -200,9 +196,7 @@ class Runner:
 
         def work() -> None:
             try:
-                with self._span(attempt) as span:
-                    attempt.result = perform(job.replace(env={**job.env, **span.environment()}))
-                    span.note(outcome="done" if attempt.result.ok else "failed")
+                attempt.result = run(job)
             except Exception as error:  # a thread has no caller, so the error becomes the outcome
                 attempt.result = Result(ok=False, detail=f"moot itself failed: {type(error).__name__}: {error}")
             self._ended.put(attempt)
@@ -213,11 +207,6 @@ class Runner:
             self._ended.put(attempt)
             return
         threading.Thread(target=work, daemon=True).start()
-
-    def _span(self, attempt: Attempt) -> AbstractContextManager[Span]:
-        effect, handler = attempt.effect, attempt.handler
-        about = {"effect": effect.id, "handler": handler.name, "attempt": effect.attempt, "on": effect.on}
-        return self._tracing.effect(handler.kind, effect.trace, **about)
 
     def _trigger(self, effect: Effect) -> Event | None:
         """The event that triggered the effect; None if a restored backup ends before it."""
@@ -234,9 +223,7 @@ class Runner:
                 if event is None:
                     continue
                 try:
-                    with self._span(attempt) as span:
-                        found.append(self._send(attempt, event, span.trace))
-                        span.note(outcome=found[-1].outcome, attempt=found[-1].attempt)
+                    found.append(self._send(attempt, event))
                 except _NOT_OURS as error:
                     if error.details.get("effect") != attempt.effect.id:
                         raise
@@ -245,7 +232,7 @@ class Runner:
                 attempt.release()
         return found
 
-    def _send(self, attempt: Attempt, event: Event, trace: str | None) -> Performed:
+    def _send(self, attempt: Attempt, event: Event) -> Performed:
         name = attempt.effect.id
         why: MootError | None = None
 
@@ -258,7 +245,6 @@ class Runner:
             if is_redacted(event.data):
                 work.do("effect", name, self._outcome(attempt, _REDACTED))
             elif why is None:
-                work.trace = trace
                 self._setup.deliver(work, attempt.handler, event)
                 work.do("effect", name, FinishEffect(runner=self.name, attempt=attempt.effect.attempt))
             else:
@@ -325,7 +311,6 @@ class Runner:
             limit=attempt.handler.attempts,
             backoff=attempt.handler.backoff,
             jitter=attempt.jitter,
-            after=result.after,
             hopeless=result.hopeless,
             stopped=result.stopped,
         )

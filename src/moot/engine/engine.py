@@ -77,7 +77,6 @@ class Engine:
             "rules": self._judged,
             "tombstones": lambda _version: self.log.tombstones(),
         }
-        self.trace: Callable[[], str | None] | None = None  # the trace context that messages and tasks carry
 
     def read(self) -> Store:
         """The views, caught up with the log. Pinned views are returned unchanged."""
@@ -214,8 +213,6 @@ class Engine:
         now = self.clock.wall_seconds()
         work = Work(self.store, iso(now), self.lifecycles, self.reactions, self.clock.token)
         work.now, work.facts, work.via = now, facts, self.via
-        if self.trace is not None:
-            work.trace = self.trace()
         if self.store.rules != self.in_force:
             work.rules = facts.find("rules", self.store.rules)
             work.lifecycles = self.lifecycles

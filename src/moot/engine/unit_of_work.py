@@ -62,7 +62,6 @@ class Work(World):
         self.conditions: dict[str, int] = {}
         self.rules: Mapping[str, Any] | None = None  # the rules in force, if the log has recorded other values
         self.drafts: list[Draft] = []
-        self.trace: str | None = None
         self.via: str | None = None  # see `Commit`
         self.during: Mapping[str, str] | None = None  # if it takes in a file: see `running_effects`
         self._at = at
@@ -335,8 +334,6 @@ class Work(World):
     def _happened(
         self, kind: Kind, key: str, stream: str, payloads: list[Payload], thread: str | None, pack: str | None
     ) -> None:
-        if self.trace is not None:
-            payloads = [p.replace(trace=self.trace) if "trace" in p.__dict__ else p for p in payloads]
         for payload in payloads:
             event = {"stream": stream, "type": payload.type, "data": payload.plain(), "v": payload.v}
             self.drafts.append(Draft.made({**event, "cause": None, "thread": thread, "pack": pack, "digest": None}))

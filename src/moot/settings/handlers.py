@@ -6,16 +6,13 @@
     streams = ["topic/nightly"]         only events of these streams
     by = ["Yeats", "person:*"]          only events by these principals
     data = { "result.ok" = true }       only events with these values
-    run = ["./deploy", "--now"]         or url = "https://…", python = "module:function",
-                                        message = { to = "@ops", text = "{type} of {stream}" }
+    run = ["./deploy", "--now"]         or message = { to = "@ops", text = "{type} of {stream}" }
     attempts = 5                        after that the effect is parked
     timeout = "60s"
     backoff = "5s"                      before the second attempt; doubles each time
     at_once = 4                         maximum number of effects at the same time
     emits = true                        false: it emits no events and writes no files of packs
-    env = ["DEPLOY_TOKEN"]              run, python: additional variables from the environment
-    secret_env = "HOOK_SECRET"          url: the variable that holds the signing secret
-    allow_hosts = ["ci.internal"]       url: hosts that may have a private address
+    env = ["DEPLOY_TOKEN"]              run: additional variables from the environment
 
 A pack may name handlers in its own configuration. What such a name means can be registered in the pack's table, with
 the same keys except those that choose events:
@@ -47,8 +44,6 @@ _MOST = 100
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 _TYPE = re.compile(r"[a-z][a-z0-9_-]{0,63}:(\*|[a-z][a-z0-9_-]{0,63}\*?)|\*")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
-_FUNCTION = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
-_URL = re.compile(r"(https?)://(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::([0-9]{1,5}))?(/[^\s#\\]*)?")
 _LONGEST = 4096
 
 
@@ -139,7 +134,6 @@ def _variables(value: Any) -> list[str]:
     return found
 
 
-_URLS = 'a URL such as "https://example.org/hook", without a user, a password or a fragment'
 FIELDS: Mapping[str, Reader] = {
     "name": _matching(_NAME, "a name of lowercase letters, digits, `-` and `_`"),
     "on": _types,
@@ -147,11 +141,7 @@ FIELDS: Mapping[str, Reader] = {
     "by": _texts('a list of names such as ["Yeats", "person:*"]'),
     "data": _data,
     "run": _run,
-    "url": _matching(_URL, _URLS),
-    "python": _matching(_FUNCTION, 'a function such as "package.module:function"'),
     "message": _message,
-    "allow_hosts": _texts('a list of hosts such as ["ci.internal", "127.0.0.1"]'),
-    "secret_env": _matching(_VARIABLE, "the name of an environment variable"),
     "env": _variables,
     "attempts": whole(1, 100),
     "timeout": duration(0.1, 3600.0),
@@ -196,7 +186,7 @@ def read_of_pack(value: Any, path: tuple[str, ...], reading: Reading) -> dict[st
             continue
         before = len(reading.problems)
         found[name] = _fields((*path, name), table, tuple(key for key in FIELDS if key not in _CHOOSING), reading)
-        _check_action((*path, name), table, found[name], reading)
+        _check_action((*path, name), table, reading)
         wrong = [{"line": one.line, "key": one.key, "text": one.text} for one in reading.problems[before:]]
         if wrong:
             del reading.problems[before:]
@@ -229,7 +219,7 @@ def _handler(number: int, table: dict[str, Any], names: set[str], reading: Readi
         advice = "`moot allow settings` allows the settings that weaken a rule. Choose another name"
         reading.add((*here, "name"), f"a handler cannot be called {SETTINGS}: {advice}")
     names.add(fields.get("name", ""))
-    _check_action(here, table, fields, reading)
+    _check_action(here, table, reading)
     return fields
 
 
@@ -250,25 +240,10 @@ def _fields(
     return fields
 
 
-def _check_action(here: tuple[str | int, ...], table: dict[str, Any], fields: dict[str, Any], reading: Reading) -> None:
+def _check_action(here: tuple[str | int, ...], table: dict[str, Any], reading: Reading) -> None:
     given = [kind for kind in KINDS if kind in table]
     if len(given) != 1:
         actions = f"has {' and '.join(given)}" if given else "has no action"
         reading.add(here, f"{spelled(here)} {actions}; it needs exactly one of {', '.join(KINDS)}")
-    if "env" in table and not {"run", "python"} & table.keys():
-        reading.add((*here, "env"), f"{spelled((*here, 'env'))} is only valid together with run or python")
-    if "url" not in table:
-        for key in ("secret_env", "allow_hosts"):
-            if key in table:
-                reading.add((*here, key), f"{spelled((*here, key))} is only valid together with url")
-        return
-    match = _URL.fullmatch(fields.get("url", ""))
-    if match is None:
-        return
-    host = match[2].strip("[]").lower()
-    if match[1] == "http" and host not in [name.lower() for name in fields.get("allow_hosts", ())]:
-        reading.add(
-            (*here, "url"), f"{spelled((*here, 'url'))} is not encrypted; use https, or add {host} to allow_hosts"
-        )
-    if match[3] and not 0 < int(match[3]) < 1 << 16:
-        reading.wrong((*here, "url"), fields["url"], "a URL with a port from 1 to 65535")
+    if "env" in table and "run" not in table:
+        reading.add((*here, "env"), f"{spelled((*here, 'env'))} is only valid together with run")

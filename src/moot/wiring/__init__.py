@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 
 from moot import location as places
 from moot import settings as setting
@@ -80,10 +79,6 @@ def open_workspace(
     workspace.check_log = lambda: _check_log(place, cwd)
     workspace.progress = progress or workspace.progress
     workspace.notices = () if place.main_root else _elsewhere(place)
-    if _is_traced(env):
-        from moot.engine.tracing import Tracing
-
-        workspace.tracing = Tracing(env)
     return workspace
 
 
@@ -231,8 +226,3 @@ def _lifecycles(settings: Settings, packs: Packs) -> dict[str, Lifecycle]:
     return {
         name: life if life.attempts else life.replace(attempts=settings.task_attempts) for name, life in found.items()
     }
-
-
-def _is_traced(env: Mapping[str, str]) -> bool:
-    """Whether there is a trace to propagate or a tracer provider: see `moot.engine.tracing`."""
-    return "TRACEPARENT" in env or "opentelemetry" in sys.modules or "OTEL_PYTHON_TRACER_PROVIDER" in env

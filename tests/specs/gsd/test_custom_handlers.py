@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.engine.receiver import Receiver
 from tests.specs.gsd.handling import COMPLETED, DECIDED, FAILED, SAMPLE, STARTED, Site
 
 
@@ -130,22 +129,6 @@ def test_a_custom_handler_is_an_executable_with_any_extension_that_gets_the_comp
     assert site.got("tell") == [site.board("events")["events"][-1]]
     (event,) = site.got("tell")
     assert (event["type"], event["eventId"], event["extra"]) == ("task:completed", 2, {"kept": ["as", "sent"]})
-
-
-@pytest.mark.proves("S4-CUS-03")
-def test_a_name_can_be_registered_as_a_command_or_a_web_address(site: Site) -> None:
-    with Receiver().running() as receiver:
-        site.settings(
-            f'[pack.gsd.handlers.run-it]\nrun = ["sh", "-c", "cat >> {site.out}/run-it"]\n\n'
-            f'[pack.gsd.handlers.post-it]\nurl = "{receiver.url}"\nallow_hosts = ["127.0.0.1"]\n'
-        )
-        site.handlers(decision_made=["custom:run-it", "custom:post-it"])
-        site.emit(DECIDED)
-        site.allow("gsd/run-it", "gsd/post-it")
-        assert site.handle() == [("gsd/run-it", "done"), ("gsd/post-it", "done")]
-    (event,) = site.board("events")["events"]
-    assert site.got("run-it") == [event]
-    assert [json.loads(body) for _, _, body in receiver.got] == [event]
 
 
 WRONG = ["blackboard-sync", "builtin:blackbord-sync", "custom:nobody", "custom:plain", "custom:twice"]
@@ -279,15 +262,14 @@ def test_an_outside_service_is_attached_by_naming_a_handler_and_no_agent_changes
     emitter = {"type": "deploy:finished", "timestamp": "2024-01-15T10:30:00Z", "version": "1.2"}
     site.write_event(emitter)  # an agent that knows only the file
     assert site.moot("board").code == 0
-    with Receiver().running() as service:
-        site.settings(f'[pack.gsd.handlers.announce]\nurl = "{service.url}"\nallow_hosts = ["127.0.0.1"]\n')
-        site.handlers(deploy_finished=["custom:announce"])
-        site.write_event({**emitter, "version": "1.3"})  # the same agent
-        assert site.moot("board").code == 0
-        site.allow("gsd/announce")
-        assert site.handle() == [("gsd/announce", "done")]
-    ((_, _, body),) = service.got
-    assert json.loads(body)["version"] == "1.3"
+    site.settings(f'[pack.gsd.handlers.announce]\nrun = ["sh", "-c", "cat >> {site.out}/announce"]\n')
+    site.handlers(deploy_finished=["custom:announce"])
+    site.write_event({**emitter, "version": "1.3"})  # the same agent
+    assert site.moot("board").code == 0
+    site.allow("gsd/announce")
+    assert site.handle() == [("gsd/announce", "done")]
+    (event,) = site.got("announce")
+    assert event["version"] == "1.3"
 
 
 @pytest.mark.proves("S4-CUS-04")
@@ -301,7 +283,6 @@ def test_the_report_at_the_first_event_names_the_file(site: Site) -> None:
 @pytest.mark.parametrize(
     ("table", "line", "said"),
     [
-        ("url = 'http://x.org'", 4, "is not encrypted"),
         ("runs = ['true']", 4, "unknown key pack.gsd.handlers.page.runs; did you mean run?"),
         ("attempts = 2", 3, "has no action"),
     ],

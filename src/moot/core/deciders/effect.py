@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 
     from moot.core.kind import Meta
 
-LONGEST_WAIT = 86_400.0  # seconds between two attempts, whatever a receiver asks for
 GUESSES = 3
 DEEPEST = 16  # effects, each caused by the one before; a longer chain is treated as a loop
 _SLOWEST = 3600.0  # seconds: upper bound of the back-off
@@ -54,12 +53,11 @@ class Requested(Payload):
     type = "effect:requested"
     said = "requested {handler} for {on} of {stream}"
     asides = (("during", "its event was written while {during:named} ran"),)
-    marks = ("handler", "on", "stream", "trace", "after", "behind", "during")
+    marks = ("handler", "on", "stream", "after", "behind", "during")
     handler: str
     n: int  # the number of the causing event in this commit
     on: str  # its type
     stream: str
-    trace: str | None = None  # W3C traceparent of what caused it
     after: str | None = None  # the effect that caused the event
     depth: int = 0  # number of effects before it in the chain
     behind: str | None = None  # the effect before it in a list of handlers
@@ -141,7 +139,6 @@ class Effect(Record):
     reason: str = ""  # of the last failure, the parking or the drop
     detail: str = ""  # the result
     at: str = ""
-    trace: str | None = None
     after: str | None = None
     depth: int = 0
     behind: str | None = None
@@ -202,7 +199,7 @@ class FinishEffect(Record):
 
 
 class FailEffect(Record):
-    """`jitter` is a random number from 0 to 1. `after` is the minimum wait that the receiver asks for."""
+    """`jitter` is a random number from 0 to 1. A `hopeless` effect is parked without another attempt."""
 
     runner: str
     attempt: int
@@ -210,7 +207,6 @@ class FailEffect(Record):
     limit: int
     backoff: float
     jitter: float
-    after: float = 0.0
     hopeless: bool = False
     stopped: bool = False
 
@@ -244,7 +240,7 @@ def decide(state: Effect, command: Command, _facts: object = None) -> list[Paylo
                 return [Failed(attempt=command.attempt, reason=command.reason, wait=0.0, stopped=True)]
             if command.hopeless or state.tries >= command.limit:
                 return [Parked(attempt=command.attempt, reason=command.reason)]
-            wait = min(max(back_off(command.backoff, state.tries, command.jitter), command.after), LONGEST_WAIT)
+            wait = back_off(command.backoff, state.tries, command.jitter)
             return [Failed(attempt=command.attempt, reason=command.reason, wait=round(wait, 3))]
         case RetryEffect():
             return _retry(_known(state), command)
@@ -350,7 +346,6 @@ def evolve(state: Effect, event: Payload, meta: Meta) -> Effect:
                 cause=f"{meta.commit}.{event.n}",
                 due=at_once,
                 at=at,
-                trace=event.trace,
                 after=event.after,
                 depth=event.depth,
                 behind=event.behind,

@@ -45,7 +45,6 @@ class Sent(Payload):
         "mirror",
         "evidence",
         "runs",
-        "trace",
     )
     kind: str
     sender: str
@@ -64,7 +63,6 @@ class Sent(Payload):
     mirror: str | None = None  # the mirror that shows it; "": none; None: not recorded, so a mirror of its pack
     evidence: str | None = None  # of a result in it: a receipt, or `claimed`; None: it has no such result
     runs: tuple[str, ...] = ()  # the receipts of its task and attempt, oldest first
-    trace: str | None = None  # W3C traceparent of what sent it
 
 
 EVENTS: dict[str, type[Payload]] = {Sent.type: Sent}
@@ -92,7 +90,6 @@ class Message(Record):
     flags: tuple[str, ...] = ()
     evidence: str | None = None
     runs: tuple[str, ...] = ()
-    trace: str | None = None
     at: str = ""
 
     @property
@@ -153,7 +150,7 @@ def decide(state: Message, command: SendMessage, _facts: object = None) -> list[
             size=command.size,
             limit=command.limit,
         )
-    fields = {**command.__dict__, "to": _each_once(command.to), "trace": None}
+    fields = {**command.__dict__, "to": _each_once(command.to)}
     del fields["size"], fields["limit"]
     return [Sent.made(fields)]
 

@@ -71,7 +71,7 @@ class Added(Payload):
     type = "task:added"
     said = "added “{title}”"
     words = ("title", "body", "extra")
-    marks = ("state", "phase", "lifecycle", "creator", "priority", "needs", "waits", "trace", "origin")
+    marks = ("state", "phase", "lifecycle", "creator", "priority", "needs", "waits", "origin")
     title: str
     state: str
     phase: str
@@ -84,7 +84,6 @@ class Added(Payload):
     needs: tuple[str, ...] = ()
     waits: tuple[str, ...] = ()
     extra: dict[str, Any] = {}  # noqa: RUF012 (a record's default is never changed)
-    trace: str | None = None  # W3C traceparent of what added it
     origin: str | None = None  # where in which plan it came from: see `moot.core.task.plan`
 
 
@@ -275,7 +274,6 @@ class Task(Record):
     setbacks: tuple[Step, ...] = ()  # the steps that sent it back or stopped it, oldest first
     verdict: Step | None = None  # the step that ended its last review; None again once it is submitted
     extra: dict[str, Any] = {}  # noqa: RUF012
-    trace: str | None = None
     assigned: str | None = None  # the agent that alone can claim it next
     assigner: str | None = None
     notes: int = 0

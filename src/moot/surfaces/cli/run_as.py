@@ -13,7 +13,6 @@ from moot import processes
 from moot.core.errors import MootError, Unavailable, Usage
 from moot.core.identity import decide, without_person
 from moot.core.text import visible
-from moot.engine.tracing import Tracing
 from moot.location import VARIABLE
 from moot.surfaces.cli.parse import directory
 from moot.wiring import open_workspace
@@ -47,10 +46,7 @@ def run_as(line: CommandLine) -> int:
     if line.directory is not None and (VARIABLE in env or workspace.place.root == workspace.place.common):
         env[VARIABLE] = workspace.place.root  # so that the command uses the workspace that -C named
     try:
-        with Tracing(os.environ).span("moot.as", agent=joined.name, incarnation=joined.incarnation) as span:
-            code = _run(workspace, joined, command, {**env, **span.environment()}, cwd)
-            span.note(exit_code=code)
-            return code
+        return _run(workspace, joined, command, env, cwd)
     finally:
         _leave(workspace, caller)
 

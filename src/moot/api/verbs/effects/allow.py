@@ -156,14 +156,13 @@ def _weakening(one: Weak) -> Weakening:
 
 def _described(pinned: PinnedHandler, *, allowed: bool) -> Allowed:
     handler = pinned.handler
-    runs = handler.kind in ("run", "python")
     return Allowed(
         handler=handler.name,
         does=handler.what,
         content=handler.content,
         allowed=allowed and pinned.trouble is None,
-        cwd=pinned.cwd if runs else "",
-        program=pinned.program or pinned.module,
+        cwd=pinned.cwd if handler.run else "",
+        program=pinned.program,
         files={file.path: file.sha256 for file in pinned.files},
         env=handler.env,
         trouble=pinned.trouble,
@@ -257,9 +256,9 @@ VERBS = (
             "Only a person can allow what a repository wants to run. It is shown in full: the command line, its "
             "directory, the names of the variables it gets, and the content of each workspace file that it names. If "
             "one of these changes, it needs permission again. A command runs from private copies of the allowed files "
-            "(MOOT_SCRIPT has the path of the first one), a Python function from its single file. `settings` means "
-            "the settings that weaken a rule: tasks.review = false, tasks.receipt = false where receipts were "
-            "required, a lifecycle or a pack without review. Until they are allowed, the stricter rule is in force."
+            "(MOOT_SCRIPT has the path of the first one). `settings` means the settings that weaken a rule: "
+            "tasks.review = false, tasks.receipt = false where receipts were required, a lifecycle or a pack without "
+            "review. Until they are allowed, the stricter rule is in force."
         ),
     ),
 )

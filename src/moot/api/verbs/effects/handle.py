@@ -49,7 +49,7 @@ def handle(call: Call, drain: bool, limit: int | None, allow: tuple[str, ...], f
         raise Refused(
             "no_handlers",
             "moot.toml has no handlers.",
-            "Add one: [[handlers]] with name, on and run (or url, python, message); see docs/how-to/handle-events.md.",
+            "Add one: [[handlers]] with name, on and run (or message); see docs/how-to/handle-events.md.",
         )
     runner = _runner(call)
     if not drain and limit is None:
@@ -100,7 +100,7 @@ def _runner(call: Call) -> Runner:
         env=env,
         by=lambda work: call.actor(work).principal,
         handlers=RunnableHandlers(
-            lambda: allowing.handlers_of(call, settings.load(call.place)), allowing.consent_of(call), env
+            lambda: allowing.handlers_of(call, settings.load(call.place)), allowing.consent_of(call)
         ),
         deliver=lambda work, handler, event: _deliver(call, work, handler, event),
         shown=lambda handler, event: event_for(call, handler, event),

@@ -1,4 +1,4 @@
-"""Commands and functions: what they get, what is kept of what they say, and that their time is bounded."""
+"""Commands: what they get, what is kept of what they say, and that their time is bounded."""
 
 from __future__ import annotations
 
@@ -11,17 +11,15 @@ from pathlib import Path
 import pytest
 
 from moot.core.handler import Handler
-from moot.effects.performers import EffectInput, perform
+from moot.effects.commands import EffectInput, run
 from moot.effects.pinned import pin
 from tests.faults.crew import alive, until
 
 EVENT = {"id": "c.0", "type": "build:finished", "at": "2031-05-08T09:30:00.000Z", "data": {"text": "grün\x1b" * 50_000}}
 
 
-def job(
-    root: Path, *words: str, python: str | None = None, timeout: float = 30.0, cancel=None, hold=None
-) -> EffectInput:
-    handler = Handler(name="h", on=("a:b",), run=words, python=python, timeout=timeout)
+def job(root: Path, *words: str, timeout: float = 30.0, cancel=None, hold=None) -> EffectInput:
+    handler = Handler(name="h", on=("a:b",), run=words, timeout=timeout)
     env = {"PATH": os.environ["PATH"], "X": "$HOME"}
     return EffectInput(
         handler=handler, event=EVENT, key="e-1", attempt=2, env=env,
@@ -40,17 +38,17 @@ def test_a_command_gets_the_event_its_key_and_the_root(tmp_path):
         "json.dump([json.load(sys.stdin), os.environ['MOOT_EFFECT_KEY'], os.environ['MOOT_EFFECT_ATTEMPT'],",
         "           os.getcwd(), sys.argv[1:]], open('got', 'w'))",
     )
-    assert perform(job(tmp_path, *words, "$X; rm *", "a b")).ok
+    assert run(job(tmp_path, *words, "$X; rm *", "a b")).ok
     assert json.loads((tmp_path / "got").read_text()) == [EVENT, "e-1", "2", str(tmp_path), ["$X; rm *", "a b"]]
 
 
 def test_a_command_that_does_not_read_is_no_trouble(tmp_path):
-    assert perform(job(tmp_path, "true")).ok
+    assert run(job(tmp_path, "true")).ok
 
 
 def test_the_end_of_the_output_is_kept(tmp_path):
     words = script(tmp_path, "print('x' * 1_000_000, flush=True)", "print('the end', file=sys.stderr)")
-    result = perform(job(tmp_path, *words))
+    result = run(job(tmp_path, *words))
     assert result.ok
     assert result.detail.endswith("x\nthe end")
     assert len(result.detail) <= 2000
@@ -67,7 +65,7 @@ def test_the_end_of_the_output_is_kept(tmp_path):
     ],
 )
 def test_a_failure_says_how_it_failed(tmp_path, words, said):
-    result = perform(job(tmp_path, *words))
+    result = run(job(tmp_path, *words))
     assert (result.ok, result.detail) == (False, said)
 
 
@@ -80,13 +78,13 @@ def test_when_the_time_is_over_the_whole_group_is_killed(tmp_path):
         "print('begun', flush=True)",
         "time.sleep(600)",
     )
-    result = perform(job(tmp_path, *words, timeout=2.0))
+    result = run(job(tmp_path, *words, timeout=2.0))
     assert (result.ok, result.detail) == (False, "not done within 2 s: begun")
     until(lambda: not alive(int((tmp_path / "pid").read_text())), "the child of the command is gone")
 
 
 def test_a_command_whose_child_keeps_the_output_open_is_done_when_it_ends(tmp_path):
-    result = perform(job(tmp_path, "sh", "-c", "sleep 600 & echo $! > pid; echo ready", timeout=60.0))
+    result = run(job(tmp_path, "sh", "-c", "sleep 600 & echo $! > pid; echo ready", timeout=60.0))
     os.kill(int((tmp_path / "pid").read_text()), 9)
     assert (result.ok, result.detail) == (True, "ready")
 
@@ -94,40 +92,5 @@ def test_a_command_whose_child_keeps_the_output_open_is_done_when_it_ends(tmp_pa
 def test_a_stopped_runner_stops_its_commands(tmp_path):
     cancel = threading.Event()
     cancel.set()
-    result = perform(job(tmp_path, "sleep", "600", cancel=cancel))
+    result = run(job(tmp_path, "sleep", "600", cancel=cancel))
     assert (result.ok, result.detail) == (False, "its runner was stopped")
-
-
-def test_a_function_is_called_with_the_event(tmp_path):
-    (tmp_path / "webhook.py").write_text(
-        "import os\nclass C:\n  @staticmethod\n  def go(event): print(event['type'], os.environ['MOOT_EFFECT_KEY'])\n"
-    )
-    result = perform(job(tmp_path, python="webhook:C.go"))
-    assert (result.ok, result.detail) == (True, "build:finished e-1")
-
-
-@pytest.mark.parametrize(
-    ("python", "said"),
-    [
-        ("nothing:go", "there is no file nothing.py in the workspace, and no installed module nothing"),
-        ("hook:no", "AttributeError: module 'hook' has no attribute 'no'"),
-        ("hook:go", "ValueError: kaput (hook.py:3)"),
-        ("hook:deep", "KeyError (hook.py:7)"),
-        ("hook:lib", "ValueError: Style must be one of"),
-        ("broken:go", "SyntaxError: invalid syntax (broken.py:2)"),
-        ("hook:quit", "exit code 3: bye"),
-    ],
-)
-def test_a_function_that_raises_has_failed(tmp_path, python, said):
-    (tmp_path / "broken.py").write_text("\ndef go(:\n")
-    (tmp_path / "hook.py").write_text(
-        "import logging, sys\n"
-        "def go(event):\n  raise ValueError('kaput')\n"
-        "def deep(event):\n  print('on the way')\n  if event:\n    raise KeyError\n"
-        "def lib(event):\n  logging.Formatter(style='no')\n"
-        "def quit(event):\n  print('bye')\n  sys.exit(3)\n"
-    )
-    result = perform(job(tmp_path, python=python))
-    assert not result.ok
-    assert result.detail.startswith(said)
-    assert "\n" not in result.detail
