@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from moot.core.identity import AGENTS_SHELLS
-from moot.testing.ledger import keep
 from tests import sealing
+from tests.kit.ledger import keep
 from tests.specs import ledger
 
 # The same code gives the same result in each run; `make soak` tries more examples, and different ones each time. There

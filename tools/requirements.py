@@ -16,8 +16,17 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from moot.testing.ledger.requirements import differences, pin_requirements, read_pins, read_requirements
-from moot.testing.ledger.verdict import Ledger, Verdict, judge, read_report, tree_digest
+from tests.kit.ledger import (
+    Ledger,
+    Verdict,
+    differences,
+    judge,
+    pin_requirements,
+    read_pins,
+    read_report,
+    read_requirements,
+    tree_digest,
+)
 from tests.specs.ledger import HERE, PINS, read, renew_pins
 
 STATES = ("proven", "deferred", "not run here", "open")
@@ -72,7 +81,7 @@ def compare(folder: Path) -> int:
 def pin() -> int:
     """Renew the pins, and print what changed since they were written."""
     before = read_pins(PINS) if PINS.exists() else {}
-    for line in differences(before, dict(read().pinned)):
+    for line in differences(before, read().pinned):
         print(line)
     renew_pins()
     return 0

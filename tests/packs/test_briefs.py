@@ -14,7 +14,7 @@ from moot.api.protocol.briefs import LARGEST, render
 from moot.core.errors import Unavailable, Unknown, Usage
 from moot.core.schema import defects as defects_of
 from moot.core.schema import sheet
-from moot.testing.packs import defects, load
+from tests.kit.packs import defects, load
 from tests.packs.conftest import DESK, WITHOUT
 from tests.packs.test_desk import command
 

@@ -9,8 +9,8 @@ import pytest
 
 from moot import Workspace
 from moot.core.errors import Refused, Usage
-from moot.testing.pack_verbs import verb_defects
 from moot.wiring.packs import SHIPPED, code_of
+from tests.kit.packs import verb_defects
 from tests.packs.conftest import repository, settings
 from tests.packs.desk.methods import DeskMethods
 from tests.packs.desk.protocol import Desk

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from moot.testing.packs import load
 from moot.testing.rehearsal import Rehearsal, rehearse
-from moot.testing.torture import TORTURES, Subject, torture
+from tests.kit.packs import load
+from tests.kit.torture import TORTURES, Subject, torture
 
 PACK = """
 name = "notes"
@@ -46,7 +46,7 @@ class Board(Subject):
         self.write(root, text.replace("notes:\n", f"notes:\n  note-{number}: {number}\n", 1).encode())
 
     def stored(self) -> int:
-        changes = self.rehearsal.person.log(limit=1000, type="document:changed")
+        changes = self.events("document:changed")
         return sum(pointer.startswith("/notes/note-") for change in changes for pointer in change.data["set"])
 
     def shown(self, root: str) -> int:
@@ -60,5 +60,5 @@ class Board(Subject):
 def test_nothing_in_a_yaml_document_is_lost_or_stored_twice_whatever_happens_to_its_file(
     notes: Rehearsal, name: str
 ) -> None:
-    torture(notes, load(Path(notes.path) / "pack").mirrors[0], Board, name)
+    torture(Board(notes, load(Path(notes.path) / "pack").mirrors[0]), name)
     assert [held.reason for held in notes.person.held()] == []

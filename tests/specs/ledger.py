@@ -1,6 +1,6 @@
 """moot's own ledger: the requirement files, what scope.toml says about them, and the promises of ARCHITECTURE.md.
 
-`moot.testing.ledger` judges it. tests/conftest.py keeps it in every whole run; `make requirements` prints it.
+`tests/kit/ledger.py` judges it. tests/conftest.py keeps it in every whole run; `make requirements` prints it.
 """
 
 from __future__ import annotations
@@ -11,15 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from moot.testing.ledger.requirements import (
-    Pin,
-    Requirement,
-    pin_requirements,
-    pin_table,
-    read_requirements,
-    write_pins,
-)
-from moot.testing.ledger.verdict import Ledger
+from tests.kit.ledger import Ledger, Pins, Requirement, pin_requirements, pin_table, read_requirements, write_pins
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -55,7 +47,7 @@ def ledger_of(scope: dict[str, Any], root: Path = ROOT) -> Ledger:
     )
 
 
-def pins_of(scope: dict[str, Any], promises: Mapping[str, Requirement]) -> dict[str, Pin]:
+def pins_of(scope: dict[str, Any], promises: Mapping[str, Requirement]) -> Pins:
     """What is pinned: the requirement files, the promises, and what the scope takes back."""
     return {
         **pin_requirements(HERE / "requirements"),
@@ -67,7 +59,7 @@ def pins_of(scope: dict[str, Any], promises: Mapping[str, Requirement]) -> dict[
 
 
 def renew_pins() -> None:
-    write_pins(PINS, dict(read().pinned), PINS_COMMENT)
+    write_pins(PINS, read().pinned, PINS_COMMENT)
 
 
 def read_promises(text: str) -> dict[str, Requirement]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,9 +9,9 @@ from typing import Any
 import pytest
 
 import moot
-from moot.testing.packs import load
 from moot.testing.rehearsal import Rehearsal, rehearse
-from moot.testing.torture import TORTURES, Subject, torture
+from tests.kit.packs import load
+from tests.kit.torture import TORTURES, Subject, torture
 
 FOLDER = Path(moot.__file__).parent / "packs" / "gsd"
 
@@ -38,16 +37,15 @@ class Events(Subject):
     """The event file. Each event is appended without a number."""
 
     def add(self, root: str, number: int) -> None:
-        content = json.loads(self.read(root).decode("utf-8-sig"))
         event = {"type": "task:started", "agent": "a", "plan": "01-02", "task": number + 1, "taskName": "x"}
-        content["events"].append({**event, "timestamp": "2031-01-01T00:00:00Z"})
-        self.write(root, json.dumps(content).encode())
+        event["timestamp"] = "2031-01-01T00:00:00Z"
+        self.update(root, lambda file: file["events"].append(event))
 
     def stored(self) -> int:
-        return len(self.rehearsal.person.log(limit=1000, type="feed:posted"))
+        return len(self.events("feed:posted"))
 
     def shown(self, root: str) -> int:
-        return len(json.loads(self.read(root))["events"])
+        return len(self.content(root)["events"])
 
     def empty(self, root: str) -> None:
         self.write(root, b'{"events": [], "lastEventId": 0, "retentionPolicy": "24h"}')
@@ -57,15 +55,14 @@ class Decisions(Subject):
     """The decisions. An entry that is added by hand becomes an event."""
 
     def add(self, root: str, number: int) -> None:
-        content = json.loads(self.read(root).decode("utf-8-sig"))
-        content["decisions"].append({"decision": f"Number {number}", "rationale": "x", "plan": "01-02"})
-        self.write(root, json.dumps(content).encode())
+        decision = {"decision": f"Number {number}", "rationale": "x", "plan": "01-02"}
+        self.update(root, lambda file: file["decisions"].append(decision))
 
     def stored(self) -> int:
-        return len(self.rehearsal.person.log(limit=1000, type="decision:made"))
+        return len(self.events("decision:made"))
 
     def shown(self, root: str) -> int:
-        return len(json.loads(self.read(root))["decisions"])
+        return len(self.content(root)["decisions"])
 
     def empty(self, root: str) -> None:
         self.write(root, b'{"decisions": []}')
@@ -75,16 +72,14 @@ class Context(Subject):
     """Keys that agents put into the shared context themselves."""
 
     def add(self, root: str, number: int) -> None:
-        content = json.loads(self.read(root).decode("utf-8-sig"))
-        content[f"own-{number}"] = number
-        self.write(root, json.dumps(content).encode())
+        self.update(root, lambda file: file.update({f"own-{number}": number}))
 
     def stored(self) -> int:
-        changes = self.rehearsal.person.log(limit=1000, type="document:changed")
+        changes = self.events("document:changed")
         return sum(pointer.startswith("/own-") for change in changes for pointer in change.data["set"])
 
     def shown(self, root: str) -> int:
-        return sum(key.startswith("own-") for key in json.loads(self.read(root)))
+        return sum(key.startswith("own-") for key in self.content(root))
 
 
 @pytest.mark.parametrize("name", TORTURES)
@@ -96,5 +91,5 @@ class Context(Subject):
 def test_nothing_is_lost_whatever_happens_to_a_file(
     stage: Rehearsal, file: str, subject: type[Subject], name: str
 ) -> None:
-    torture(stage, mirror(file), subject, name)
+    torture(subject(stage, mirror(file)), name)
     assert [held.reason for held in stage.person.held()] == []
