@@ -19,7 +19,7 @@ TYPES = {"text", "words", "int", "seconds", "flag", "json"}
 GLOBAL = {"json", "help", "version", "agent", "person"}  # every verb has these options
 
 # These write and take no key: doing them again is harmless by itself.
-KEYLESS = {"init", "start", "inbox", "wait", "mirror", "handle", "check", "import", "restore"}
+KEYLESS = {"init", "start", "inbox", "wait", "mirror", "handle", "check", "restore"}
 KEYLESS |= {"guard install", "guard remove", "guard check", "deinit", "run", "pack adopt"}
 
 
@@ -112,7 +112,7 @@ def test_an_argument_can_make_a_call_a_persons() -> None:
         ("look", {"board", "who-holds", "log", "search", "export", "backup", "wait", "verify", "doctor", "needs-me"}),
         ("speak", {"send", "reply", "ack", "inbox", "emit", "decide", "checkpoint reach"}),
         ("own", {"join", "task claim", "task approve", "claim", "release", "held drop", "init", "mirror"}),
-        ("person", {"import", "restore", "redact", "checkpoint resolve"}),
+        ("person", {"restore", "redact", "checkpoint resolve"}),
         ("local-exec", {"check", "handle"}),
     ],
 )

@@ -8,9 +8,7 @@ from hypothesis import strategies as st
 
 from moot.core.deciders.permit import AskPermit, Permit, ReturnPermit, decide, evolve
 from moot.core.errors import Refused
-from moot.core.event import Event
-from moot.core.integrity.import_checks import check
-from moot.core.kind import Meta, kind_of
+from moot.core.kind import Meta
 
 T0 = "2030-01-01T00:00:00.000Z"
 ENVELOPE = {"position": 1, "stream": "permit/stages", "v": 1, "at": T0, "by": "person:ada", "commit": "c", "n": 0}
@@ -79,8 +77,6 @@ def test_whatever_happens_limits_order_and_things_are_kept(steps):
         before = state
         events = decide(state, command)
         for event in events:
-            told = Event(**ENVELOPE, type=event.type, data=event.plain())
-            assert check(kind_of("permit"), state, told) is None
             state = evolve(state, event, Meta(at=T0))
         granted = [event.__dict__["run"] for event in events if event.type == "permit:granted"]
         order = [seat.run for seat in state.seats]

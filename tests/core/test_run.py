@@ -22,9 +22,7 @@ from moot.core.deciders.run import (
     evolve,
 )
 from moot.core.errors import Held, MootError, Refused, Unknown
-from moot.core.event import Event
-from moot.core.integrity.import_checks import check
-from moot.core.kind import Meta, kind_of
+from moot.core.kind import Meta
 
 if TYPE_CHECKING:
     from moot.core.payload import Payload
@@ -108,39 +106,6 @@ def test_the_number_of_attempts_is_bounded() -> None:
     with pytest.raises(Refused) as caught:
         decide(run, StartStage("plan"))
     assert caught.value.code == "run_too_long"
-
-
-def arrived(kind: str, name: str = "run-0000000", **data: object) -> Event:
-    fixed = {"v": 1, "prev": 0, "at": T0, "cause": None, "thread": None, "pack": "p", "commit": "c", "n": 0}
-    return Event.made({"position": 1, "type": kind, "stream": f"run/{name}", "by": "Ada#1", "data": data, **fixed})
-
-
-SOUND = opened().replace(id="run-0000000")
-RUNNING = after(SOUND, StartStage("plan"))
-
-
-@pytest.mark.parametrize(
-    ("state", "event", "wrong"),
-    [
-        (Run(id="run-0000000"), arrived("run:opened", pack="p", stages=["plan"]), None),
-        (Run(id="x"), arrived("run:opened", "x", pack="p"), "cannot be a new run"),
-        (SOUND, arrived("run:opened", pack="p"), "cannot be a new run"),
-        (Run(id="run-0000000"), arrived("run:started", stage="plan"), "there is no run"),
-        (SOUND, arrived("run:started", stage="plan"), None),
-        (SOUND, arrived("run:started", stage="paint"), "cannot start"),
-        (RUNNING, arrived("run:started", stage="build"), "cannot start"),
-        (RUNNING, arrived("run:passed", stage="plan", attempt=1, output="a" * 64), None),
-        (RUNNING, arrived("run:passed", stage="plan", attempt=1, output="../log"), "SHA-256"),
-        (RUNNING, arrived("run:failed", stage="plan", attempt=2), "is not running"),
-        (RUNNING, arrived("run:interrupted", stage="plan", attempt=1, errors_size=-1), "number"),
-        (SOUND, arrived("run:ended", outcome="good"), "cannot end"),
-        (RUNNING, arrived("run:ended", outcome="passed"), "cannot end"),
-        (after(SOUND, EndRun("passed")), arrived("run:ended", outcome="passed"), "has ended"),
-    ],
-)
-def test_an_imported_event_fits_the_run(state: Run, event: Event, wrong: str | None) -> None:
-    found = check(kind_of("run"), state, event)
-    assert found is None if wrong is None else wrong in str(found)
 
 
 class Runs(RuleBasedStateMachine):

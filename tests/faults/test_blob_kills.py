@@ -15,10 +15,10 @@ import pytest
 from moot.engine.blobs import Blobs
 from tests.faults.crew import Repo, Worker
 
-LINES = "blob"  # the files that have it in their names: the store, the names, and those of exports and backups
+LINES = "blob"  # the files that have it in their names: the store, the names, and those of backups
 TORN = b"{ torn" + b"\xff" * 1_100_000  # two pieces
 STEP = 67  # every so many lines; `make soak` takes all of them
-WORK = ("quarantine", "import", "restore", "backup", "redact")
+WORK = ("quarantine", "restore", "backup", "redact")
 
 
 def torn(root: Path) -> None:
@@ -28,17 +28,16 @@ def torn(root: Path) -> None:
 
 
 @pytest.fixture
-def made(make_repo: Callable[..., Repo]) -> tuple[Path, Path, Path]:
-    """A workspace with a blob, its export and its backup."""
+def made(make_repo: Callable[..., Repo]) -> tuple[Path, Path]:
+    """A workspace with a blob, and its backup."""
     repo = make_repo(packs=("orchestrator",), name="made")
     torn(repo.root)
     repo.run("mirror")
     assert [len(entry["sha256"]) for entry in repo.run("held")] == [64]
-    lines, copy = repo.root.parent / "lines", repo.root.parent / "copy.db"
-    repo.run("export", file=str(lines), force=True)
+    copy = repo.root.parent / "copy.db"
     repo.run("backup", file=str(copy))
     repo.close()
-    return repo.root, lines, copy
+    return repo.root, copy
 
 
 @pytest.fixture
@@ -48,13 +47,12 @@ def empty(make_repo: Callable[..., Repo]) -> Path:
     return repo.root
 
 
-def asked(work: str, now: Path, lines: Path, copy: Path) -> tuple[str, dict[str, Any]]:
+def asked(work: str, now: Path, copy: Path) -> tuple[str, dict[str, Any]]:
     """What a process is told to do, and be killed at."""
     if work == "restore":
         return "put_back", {"cwd": str(now), "backup": str(copy)}
     verb, arguments = {
         "quarantine": ("mirror", {}),
-        "import": ("import", {"file": str(lines)}),
         "backup": ("backup", {"file": str(now.parent / "again.db"), "force": True}),
         "redact": ("redact", {"thing": "1"}),
     }[work]
@@ -80,11 +78,11 @@ def killed(
     assert line > step
 
 
-def at_each_line(made: tuple[Path, Path, Path], empty: Path, keeper: Worker, work: str, step: int) -> None:
-    root, lines, copy = made
-    before = empty if work in ("quarantine", "import", "restore") else root
+def at_each_line(made: tuple[Path, Path], empty: Path, keeper: Worker, work: str, step: int) -> None:
+    root, copy = made
+    before = empty if work in ("quarantine", "restore") else root
     now = before.parent / "now"
-    how = asked(work, now, lines, copy)
+    how = asked(work, now, copy)
     for line in killed(keeper, before, now, how, torn if work == "quarantine" else str, step):
         repo = Repo(now)
         try:
@@ -112,7 +110,7 @@ def at_each_line(made: tuple[Path, Path, Path], empty: Path, keeper: Worker, wor
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("work", WORK)
 def test_a_kill_leaves_no_event_without_its_bytes(
-    made: tuple[Path, Path, Path], empty: Path, keeper: Worker, work: str
+    made: tuple[Path, Path], empty: Path, keeper: Worker, work: str
 ) -> None:
     at_each_line(made, empty, keeper, work, STEP)
 
@@ -121,6 +119,6 @@ def test_a_kill_leaves_no_event_without_its_bytes(
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("work", WORK)
 def test_no_kill_at_any_line_leaves_an_event_without_its_bytes(
-    made: tuple[Path, Path, Path], empty: Path, keeper: Worker, work: str
+    made: tuple[Path, Path], empty: Path, keeper: Worker, work: str
 ) -> None:
     at_each_line(made, empty, keeper, work, 1)

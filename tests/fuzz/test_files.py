@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import tempfile
-from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,11 +17,8 @@ from moot.core.timestamps import parse as moment
 from moot.location import gitdir
 from moot.settings import seconds
 from moot.settings.parse import parse, size
-from moot.wiring.admin import Admin
 from tests.calls import open_call
 from tests.engine.test_settings import AWKWARD, FULL
-from tests.faults import scripts
-from tests.faults.worker import ENV
 from tests.fuzz.material import VALUES, WORDS, bounded, spoiled
 from tests.surfaces.command import Command, new_command
 from tests.surfaces.worlds import ASSIGNMENT, TO_DEVELOPER, orchestrate
@@ -93,50 +88,6 @@ def test_no_git_repository_breaks_it(tmp_path_factory, config, pointer):
     folder = tmp_path_factory.getbasetemp() / "git"
     folder.mkdir(exist_ok=True)
     read_git(folder, config, pointer)
-
-
-@cache
-def exported() -> bytes:
-    """All lines that a small workspace has to give away."""
-    with tempfile.TemporaryDirectory() as folder:
-        source, lines = os.path.join(folder, "source"), os.path.join(folder, "lines")
-        scripts.prepare(source, "work")
-        with scripts.session(source) as here:
-            here.run("export", {"file": lines, "force": True})
-        with open(lines, "rb") as file:
-            return file.read()
-
-
-def take_in(lines: bytes) -> None:
-    """Into an empty workspace; whatever was taken, it is sound afterwards."""
-    with tempfile.TemporaryDirectory() as folder:
-        Admin(folder, ENV).create(())
-        path = os.path.join(folder, "lines")
-        with open(path, "wb") as file:
-            file.write(lines)
-        with scripts.session(folder) as here:
-            with bounded():
-                try:
-                    here.run("import", {"file": path})
-                except MootError as error:
-                    json.dumps(error.plain()).encode()
-            here.run("verify", {})
-
-
-LINES = st.deferred(lambda: spoiled(exported()))
-
-
-@settings(max_examples=60)
-@given(LINES)
-def test_no_exported_lines_break_it(lines):
-    take_in(lines)
-
-
-@pytest.mark.soak
-@pytest.mark.timeout(1800)
-@given(LINES)
-def test_none_of_many_exported_lines_breaks_it(lines):
-    take_in(lines)
 
 
 class Town(NamedTuple):

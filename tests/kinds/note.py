@@ -10,7 +10,6 @@ from moot.core.payload import Payload
 from moot.core.record import Record
 
 if TYPE_CHECKING:
-    from moot.core.event import Event
     from moot.core.kind import Meta
 
 
@@ -76,11 +75,6 @@ def evolve(note: Note, event: Payload, meta: Meta) -> Note:
     return note.replace(status="closed")
 
 
-def check(note: Note, event: Event) -> str | None:
-    """Of those that come from elsewhere."""
-    return f"there is no note {note.id}" if event.type == Closed.type and not note.status else None
-
-
 KIND = Kind(
     name="note",
     events={cls.type: cls for cls in (Written, Closed)},
@@ -95,5 +89,4 @@ KIND = Kind(
     },
     plural="notes",
     made_by="`take a note`",
-    check="tests.kinds.note:check",
 )

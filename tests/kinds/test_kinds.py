@@ -141,32 +141,6 @@ def test_the_past_has_it_as_it_was(noted: Path, moot: Moot) -> None:
         assert states.state(engine.read(), "note", "n-2")[0].status == "open"
 
 
-def test_it_is_exported_and_imported(noted: Path, moot: Moot, tmp_path: Path) -> None:
-    file = tmp_path / "events.jsonl"
-    moot("export", str(file), "--force")
-    other = tmp_path / "other"
-    other.mkdir()
-    Workspace.init(other, person=True).close()
-    moot("-C", str(other), "import", str(file))
-    assert "sound" in moot("-C", str(other), "verify")
-    assert "closed: Spaces won." in moot("-C", str(other), "explain", "n-2")
-
-
-def test_an_import_asks_its_check(noted: Path, moot: Moot, tmp_path: Path) -> None:
-    with engine_in(noted) as engine:
-        log = engine.log
-        made = Draft(stream="note/n-9", type="note:closed", data={})
-        log.append(Commit(id="0" * 26, at="2030-01-01T00:00:00.000Z", by="person:anna"), {}, (made,))
-    file = tmp_path / "events.jsonl"
-    moot("export", str(file), "--force")
-    other = tmp_path / "other"
-    other.mkdir()
-    Workspace.init(other, person=True).close()
-    assert (
-        "there is no note n-9" in json.loads(moot("-C", str(other), "import", str(file), "--json", code=1))["message"]
-    )
-
-
 def test_its_ids_are_completed(noted: Path, moot: Moot) -> None:
     assert moot("complete", "notes").split() == ["n-1"]
     assert "n-1" in moot("complete", "things").split()

@@ -65,17 +65,6 @@ def test_restoring_into_a_fresh_place_robs_nobody(run: Command, tmp_path: Path, 
     check_that_nothing_is_lost(run, run.repo)
 
 
-def test_importing_into_an_empty_place_robs_nobody(run: Command, tmp_path: Path) -> None:
-    busy(run, tmp_path / "plain")
-    assert run("export", "x.jsonl", cwd=tmp_path / "plain").code == 0
-    assert run("init").code == 0
-    assert run("import", str(tmp_path / "plain" / "x.jsonl"), "--dry-run").code == 0
-    assert stamps(run.repo / ".git" / "moot") == []
-    assert run("import", str(tmp_path / "plain" / "x.jsonl")).code == 0
-    assert stamps(run.repo / ".git" / "moot") == ["ada.1"]
-    check_that_nothing_is_lost(run, run.repo)
-
-
 def test_a_restore_brings_no_dead_agent_back_to_life(run: Command) -> None:
     """Silence that was measured here goes on: the stamp of before the restore is the stamp of after it."""
     busy(run, run.repo)

@@ -36,7 +36,6 @@ VERBS = [catalogue.find(name) for name in catalogue.names()]
 FOR_PEOPLE = [
     ("redact", "1"),
     ("redact", "1", "--erase"),
-    ("import", "-"),
     ("pack", "adopt"),
     ("restore", "backup.db"),
     ("checkpoint", "resolve", "k-0000000", "yes"),

@@ -218,55 +218,6 @@ def test_a_session_that_stays_open_follows_what_is_allowed_meanwhile(
     assert changes(run) == [("tasks.review", True, False)], "they do not overrule each other"
 
 
-def test_imports_record_nothing_and_carry_what_was_recorded(run: Command, tmp_path: Path) -> None:
-    settings(run, NO_REVIEW)
-    run("allow", "settings", "--yes")
-    run("send", "Bob", "hello", agent="Ada")
-    file = tmp_path / "events.jsonl"
-    assert run("export", str(file), "--force").code == 0
-    other = tmp_path / "other"
-    other.mkdir()
-    git(other, "init", "-q")
-    assert run("init", cwd=other).code == 0
-    assert run("import", str(file), cwd=other).code == 0
-    assert changes_in(run, other) == [("tasks.review", True, False)]
-    assert run("verify", cwd=other).code == 0
-    run("send", "Bob", "here review is in force", cwd=other, agent="Ada")
-    assert changes_in(run, other) == [("tasks.review", True, False), ("tasks.review", False, True)]
-
-
-def changes_in(run: Command, cwd: Path) -> list[tuple[str, Any, Any]]:
-    found = run("log", "--type", "settings:changed", "--json", cwd=cwd).result
-    return [(event["data"]["key"], event["data"]["old"], event["data"]["new"]) for event in found]
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        {"key": "tasks.ttl", "old": 1, "new": 2},
-        {"key": "tasks.review", "old": "yes", "new": "no"},
-        {"key": "packs", "old": [], "new": "quick"},
-        {"key": "tasks.lifecycle", "old": None, "new": "a\nb"},
-    ],
-)
-def test_a_forged_change_is_not_imported(run: Command, tmp_path: Path, data: dict[str, Any]) -> None:
-    settings(run, RECEIPT)
-    run("send", "Bob", "hello", agent="Ada")
-    file = tmp_path / "events.jsonl"
-    assert run("export", str(file), "--force").code == 0
-    lines = [json.loads(line) for line in file.read_text().splitlines()]
-    for line in lines:
-        if line.get("type", "").endswith("settings:changed") or line.get("stream") == "settings":
-            line["data"] = data
-            line.pop("digest", None)
-    file.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-    other = tmp_path / "other"
-    other.mkdir()
-    git(other, "init", "-q")
-    assert run("init", cwd=other).code == 0
-    assert run("import", str(file), "--json", cwd=other).code != 0
-
-
 def test_nobody_emits_a_change_by_hand(run: Command) -> None:
     assert run("emit", "settings:changed", "--json", agent="Ada").error["error"] == "event_owned"
 

@@ -117,7 +117,7 @@ def calls(odd: str) -> Iterator[tuple[str, dict[str, Any]]]:
         catalogue.names(), key=lambda name: (name not in ("needs-me", "inbox"), catalogue.find(name).writes)
     ):
         verb = catalogue.find(name)
-        if not verb.opens or name in ("watch", "handle", "import", "backup", "export"):
+        if not verb.opens or name in ("watch", "handle", "backup", "export"):
             continue  # without ids, or of files
         for suffix in ("", "1", "2", "3", "4", "6", "m0", "m1", "m2", "h", "q", "c", "missing"):
             texts = {p.name: f"{odd}{suffix}" for p in verb.params if p.type in ("text", "words") and not p.choices}

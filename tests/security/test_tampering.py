@@ -177,84 +177,6 @@ def test_what_was_redacted_and_erased_stays_clean(place: Path) -> None:
     assert problems(place) == []
 
 
-# Files that are carried
-
-
-@pytest.fixture
-def lines(place: Path) -> list[dict[str, Any]]:
-    with Workspace(place) as ws:
-        ws.export(str(place / "x.jsonl"))
-    return [json.loads(line) for line in (place / "x.jsonl").read_text().splitlines()]
-
-
-def imported(place: Path, tmp_path: Path, lines: list[dict[str, Any]]) -> MootError | None:
-    there = tmp_path / "there"
-    there.mkdir()
-    git(there, "init", "-q")
-    Workspace.init(there)
-    (place / "y.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    with Workspace(there) as ws:
-        try:
-            ws.import_(str(place / "y.jsonl"))
-        except MootError as error:
-            return error
-        ws.verify()
-    return None
-
-
-def test_an_import_with_changed_data_is_refused_by_its_digest(place: Path, tmp_path: Path, lines: Any) -> None:
-    lines[3]["data"]["text"] = "Something else"
-    error = imported(place, tmp_path, lines)
-    assert error is not None
-    assert (error.code, error.details["line"]) == ("digest_mismatch", 4)
-
-
-@pytest.mark.parametrize("digest", ["", "abc", "A" * 64, "g" * 64, 7, None])
-def test_a_digest_that_is_none_is_refused(place: Path, tmp_path: Path, lines: Any, digest: Any) -> None:
-    lines[3]["mootdigest"] = digest
-    error = imported(place, tmp_path, lines)
-    assert error is not None
-    assert (error.code, error.details["line"]) == ("bad_import", 4)
-
-
-def test_an_older_export_without_digests_gets_them_here(place: Path, tmp_path: Path, lines: Any) -> None:
-    for line in lines:
-        del line["mootdigest"], line["mootvia"]
-    assert imported(place, tmp_path, lines) is None
-
-
-def test_an_import_keeps_the_way_by_which_each_commit_came_in(place: Path, tmp_path: Path, lines: Any) -> None:
-    lines[3]["mootvia"] = "file .claude/letters.json"
-    assert imported(place, tmp_path, lines) is None
-    with Workspace(tmp_path / "there") as ws:
-        ways = [event.via for event in ws.log(after=0, limit=500)]
-    assert ways == [line["mootvia"] for line in lines]
-
-
-def test_a_redacted_text_without_its_redaction_is_not_imported(place: Path, tmp_path: Path) -> None:
-    """Nobody can tell it from a text that was changed. What comes before it is imported."""
-    with Workspace(place) as ws:
-        ws.redact("4")
-        ws.export(str(place / "z.jsonl"))
-    lines = [json.loads(line) for line in (place / "z.jsonl").read_text().splitlines()]
-    error = imported(place, tmp_path, lines[:-1])
-    assert error is not None
-    assert (error.code, error.details["line"], error.details["imported"]) == ("digest_mismatch", 4, 3)
-    assert problems(tmp_path / "there") == []
-
-
-def test_a_redacted_text_keeps_the_digest_that_it_had(place: Path, tmp_path: Path, lines: Any) -> None:
-    digest = lines[3]["mootdigest"]
-    with Workspace(place) as ws:
-        ws.redact("4", erase=True)
-        ws.export(str(place / "z.jsonl"))
-    redacted = [json.loads(line) for line in (place / "z.jsonl").read_text().splitlines()]
-    assert redacted[3]["mootdigest"] == digest
-    assert imported(place, tmp_path, redacted) is None
-    with Workspace(tmp_path / "there") as ws:
-        assert ws.log(after=3, limit=1)[0].digest == digest
-
-
 # What an attacker knows who has read our code
 
 
@@ -282,3 +204,31 @@ def retell(db: apsw.Connection) -> None:
     """Change a text, and everything behind it so that it fits."""
     db.execute("UPDATE event SET data = replace(data, 'Message 1', 'Message 9')")
     rehash(db, 1, db.execute("SELECT max(position) FROM event").get)
+
+
+# Beside the events
+
+
+SPANS = ["first = 1000, last = 1000", "first = -5, last = -7", "first = 3, last = 5", "last = last + 1", "first = 0"]
+
+
+@pytest.mark.parametrize("span", SPANS)
+def test_a_key_that_leads_elsewhere_is_found_and_not_restored(place: Path, tmp_path: Path, span: str) -> None:
+    with Workspace(place, agent="Ada") as ada:
+        ada.send("Bob", "Once", key="k")
+    assert problems(place) == []
+    tamper(place, lambda db: db.execute(f"UPDATE request SET {span}"))
+    assert any("the key 'k' of 'Ada'" in problem for problem in problems(place))
+    with closing(apsw.Connection(str(path_of(place)))) as db:
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    (tmp_path / "evil.db").write_bytes(path_of(place).read_bytes())
+    with pytest.raises(MootError) as caught:
+        Workspace.restore(tmp_path / "evil.db", place, force=True)
+    assert caught.value.code == "no_backup"
+
+
+def test_a_second_key_for_one_commit_is_found(place: Path) -> None:
+    with Workspace(place, agent="Ada") as ada:
+        ada.send("Bob", "Once", key="k")
+    tamper(place, lambda db: db.execute("INSERT INTO request SELECT scope, 'k2', digest, first, last FROM request"))
+    assert problems(place)

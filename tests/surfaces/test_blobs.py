@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import json
 import os
@@ -113,22 +112,6 @@ def test_a_file_stays_as_it_is_while_its_bytes_cannot_be_kept(town: Command, mon
             assert (path.read_bytes(), ws.held()) == (TORN, [])
         ws.mirror()
         assert [entry.sha256 for entry in ws.held()] == [DIGEST]
-
-
-def test_what_an_earlier_version_has_put_into_quarantine_is_as_good_as_a_blob(
-    town: Command, elsewhere: Command, tmp_path: Path
-) -> None:
-    entry = torn(town)
-    blob(town).parent.rename(state(town) / "quarantine")
-    assert SECRET in town("held", "show", entry).out
-    assert problems(town) == []
-    assert town("backup", str(tmp_path / "copy.db"), "--json").result["blobs"] == 1
-    assert town("export", "lines", "--json").result["blobs"] == 1
-    assert elsewhere("restore", str(tmp_path / "copy.db"), "--force").code == 0
-    assert blob(elsewhere).read_bytes() == TORN
-    town("redact", entry, "--erase")
-    assert holding(state(town)) == []
-    assert problems(town) == []
 
 
 # Verifying
@@ -260,136 +243,6 @@ def test_a_damaged_blob_is_left_out_of_a_backup_and_told(town: Command, tmp_path
     assert "not in the backup" in warned(ran)["blob_damaged"]
 
 
-# Exporting and importing
-
-
-def exported(command: Command) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in command("export").out.splitlines()]
-
-
-def written(path: Path, lines: list[dict[str, Any]]) -> str:
-    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-    return str(path)
-
-
-def test_an_export_takes_blobs_along_before_the_events_that_name_them(
-    town: Command, elsewhere: Command, tmp_path: Path
-) -> None:
-    torn(town)
-    torn(town, b" ")
-    done = town("export", "lines", "--json").result
-    lines = [json.loads(line) for line in (town.repo / "lines").read_text().splitlines()]
-    assert lines == exported(town)
-    pieces = [line for line in lines if line["type"] == "moot.blob"]
-    assert (done["blobs"], done["events"]) == (2, len(lines) - len(pieces))
-    assert b"".join(base64.b64decode(p["data_base64"]) for p in pieces if p["subject"] == f"blob/{DIGEST}") == TORN
-    naming = next(n for n, line in enumerate(lines) if line.get("data", {}).get("sha256") == DIGEST)
-    assert all(lines.index(piece) < naming for piece in pieces if DIGEST in piece["subject"])
-    assert elsewhere("import", str(town.repo / "lines"), "--dry-run", "--json").result["lacking"] == []
-    assert not blob(elsewhere).exists()
-    taken = elsewhere("import", str(town.repo / "lines"), "--json").result
-    assert (taken["blobs"], taken["lacking"]) == (2, [])
-    assert blob(elsewhere).read_bytes() == TORN
-    assert problems(elsewhere) == []
-    assert exported(elsewhere) == lines
-
-
-def test_an_export_of_an_earlier_version_is_imported_without_its_blobs(
-    town: Command, elsewhere: Command, tmp_path: Path
-) -> None:
-    torn(town)
-    whole = exported(town)
-    old = written(tmp_path / "old", [line for line in whole if line["type"] != "moot.blob"])
-    ran = elsewhere("import", old, "--json")
-    assert ran.result["lacking"] == [DIGEST]
-    assert "blobs_missing" in warned(ran)
-    assert "missing" in problems(elsewhere)[0]
-    again = elsewhere("import", written(tmp_path / "new", whole), "--json").result
-    assert (again["events"], again["blobs"]) == (0, 1), "importing brings back what is missing"
-    assert problems(elsewhere) == []
-
-
-def other_bytes(pieces: list[dict[str, Any]]) -> None:
-    pieces[1]["data_base64"] = base64.b64encode(b"other").decode()
-
-
-def called(name: str) -> Callable[[list[dict[str, Any]]], None]:
-    def change(pieces: list[dict[str, Any]]) -> None:
-        for piece in pieces:
-            piece["subject"] = f"blob/{name}"
-
-    return change
-
-
-def one_more(pieces: list[dict[str, Any]]) -> None:
-    digest = hashlib.sha256(b"x").hexdigest()
-    pieces.append({**pieces[-1], "subject": f"blob/{digest}", "mootn": 0, "data_base64": "eA=="})
-
-
-CHANGES: dict[str, Callable[[list[dict[str, Any]]], Any]] = {
-    "its bytes": other_bytes,
-    "its order": lambda pieces: pieces.reverse(),
-    "a piece left out": lambda pieces: pieces.pop(1),
-    "its end": lambda pieces: pieces.pop(),
-    "its digest": called("0" * 64),
-    "a path for a digest": called("../../../evil"),
-    "no base64": lambda pieces: pieces[0].update(data_base64="%%%"),
-    "its number": lambda pieces: pieces[0].update(mootn="0"),
-    "another source": lambda pieces: pieces[1].update(source="urn:uuid:00000000-0000-0000-0000-000000000000"),
-    "one that no event names": one_more,
-}
-
-
-@pytest.mark.parametrize("what", [*CHANGES, "its place"])
-def test_a_blob_that_was_changed_is_not_imported(town: Command, elsewhere: Command, tmp_path: Path, what: str) -> None:
-    torn(town)
-    lines = exported(town)
-    pieces = [line for line in lines if line["type"] == "moot.blob"]
-    first = lines.index(pieces[0])
-    assert (first > 0, len(pieces) > 2) == (True, True)
-    del lines[first : first + len(pieces)]
-    CHANGES.get(what, len)(pieces)
-    lines[first if what in CHANGES else 0 : first if what in CHANGES else 0] = pieces
-    ran = elsewhere("import", written(tmp_path / "lines", lines), "--json")
-    assert (ran.code, ran.error["error"]) == (1, "bad_import")
-    assert elsewhere("held", "--json").result == [], "the commit that names it is not there"
-    left = os.listdir(blob(elsewhere).parent) if blob(elsewhere).parent.exists() else []
-    assert all(hashlib.sha256(blob(elsewhere, name).read_bytes()).hexdigest() == name for name in left)
-    assert list(tmp_path.rglob("evil")) == []
-
-
-def test_a_blob_in_a_file_that_is_cut_off_is_left_out(town: Command, elsewhere: Command, tmp_path: Path) -> None:
-    torn(town)
-    text = "".join(f"{json.dumps(line)}\n" for line in exported(town))
-    at = text.index("data_base64") + 1000
-    (tmp_path / "lines").write_text(text[:at])
-    assert elsewhere("import", str(tmp_path / "lines"), "--json").result["cut_off"] == 1
-    assert not blob(elsewhere).exists()
-    (tmp_path / "lines").write_text(text)
-    assert elsewhere("import", str(tmp_path / "lines"), "--json").result["blobs"] == 1
-    assert problems(elsewhere) == []
-
-
-def test_an_import_does_not_bring_back_bytes_that_were_redacted(town: Command, tmp_path: Path) -> None:
-    entry = torn(town)
-    before = written(tmp_path / "before", exported(town))
-    town("redact", entry, "--erase")
-    taken = town("import", before, "--json").result
-    assert (taken["blobs"], taken["lacking"]) == (0, [])
-    assert holding(state(town)) == []
-    assert problems(town) == []
-    assert not any(line["type"] == "moot.blob" for line in exported(town))
-
-
-def test_a_blob_that_is_missing_is_left_out_of_an_export_and_told(town: Command) -> None:
-    torn(town)
-    blob(town).unlink()
-    ran = town("export", "lines", "--json")
-    assert (ran.result["blobs"], ran.code) == (0, 0)
-    assert "not in the export" in warned(ran)["blob_missing"]
-    assert "not in the export" in town("export").err
-
-
 # Redacting
 
 
@@ -460,18 +313,3 @@ def test_bytes_that_a_killed_redaction_has_left_are_found_and_removed(
     town("redact", entry)
     assert holding(state(town)) == []
     assert problems(town) == []
-
-
-def test_a_redaction_that_removes_what_its_event_does_not_name_is_not_taken(
-    town: Command, elsewhere: Command, tmp_path: Path
-) -> None:
-    entry = torn(town)
-    town("redact", entry)
-    lines = exported(town)
-    for line in lines:
-        line.pop("mootdigest", None)  # as in an export of an earlier version
-        if line["type"] == "event:redacted":
-            line["data"]["removed"] = ["0" * 64]
-    ran = elsewhere("import", written(tmp_path / "lines", lines), "--json")
-    assert (ran.code, ran.error["error"]) == (1, "bad_import")
-    assert "does not name" in ran.error["message"]

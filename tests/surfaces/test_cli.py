@@ -339,13 +339,6 @@ CASES = {
     "verify": Case(None, "verify", "sound:", lambda r: r["problems"] == []),
     "doctor": Case(None, "doctor", "ok workspace", lambda r: all(f["good"] for f in r), drawn="Doctor", world=inhabit),
     "export": Case(None, "export ../events.jsonl --force", "events in", lambda r: r["events"] == r["position"]),
-    "import": Case(
-        None,
-        "import ../events.jsonl",
-        "2 were there already",
-        lambda r: (r["events"], r["known"]) == (0, 2),
-        world=carry,
-    ),
     "backup": Case(None, "backup ../log.db", "checked", lambda r: r["size"] > 0),
     "restore": Case(None, "restore ../log.db --force", "restored", lambda r: r["kept"] is None, world=carry),
     "redact": Case(

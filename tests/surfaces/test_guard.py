@@ -391,18 +391,6 @@ def test_an_override_by_somebody_unknown_is_recorded_and_one_without_need_is_not
     refused(repo.commit(MOOT_GUARD="no"))
 
 
-def test_an_exported_override_can_be_imported(repo: Guarded) -> None:
-    repo.claim("Ada", "src/**")
-    repo.write("src/a.py")
-    assert repo.commit(agent="Bob", MOOT_GUARD="off").code == 0
-    assert repo.run("export", "../log.jsonl", "--force").code == 0
-    other = repo.repo.parent / "other"
-    repo.git("init", "-q", str(other))
-    repo.run("init", cwd=other)
-    assert repo.run("import", "../log.jsonl", cwd=other).code == 0
-    assert "file:overridden" in repo.run("log", cwd=other).out
-
-
 def test_a_great_change_is_told_in_short(repo: Guarded) -> None:
     repo.claim("Ada", "src/**")
     repo.write(*(f"src/{number:03}.py" for number in range(130)))

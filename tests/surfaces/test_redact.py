@@ -19,7 +19,7 @@ from moot.core.errors import MootError, Refused, Unknown, Usage
 from moot.core.integrity.redaction import digest_of
 from moot.views.search import Index
 from tests.person import ME
-from tests.surfaces.command import PATIENCE, Command, git
+from tests.surfaces.command import PATIENCE, Command
 from tests.surfaces.worlds import ASSIGNMENT, TO_DEVELOPER
 
 SECRET = "sk-Ohn0es-4815162342"
@@ -151,24 +151,6 @@ def test_it_is_erased_later_too_and_after_a_kill(run: Command, said: str) -> Non
         ws.redact(said, erase=True)
         assert ws.verify().erased == 1
     assert holding(state(run)) == []
-
-
-def test_an_export_from_before_is_another_thing_and_one_from_after_is_clean(
-    run: Command, said: str, tmp_path: Path
-) -> None:
-    with Workspace(run.repo) as ws:
-        ws.redact(said, erase=True)
-        ws.export(str(tmp_path / "after.jsonl"), force=True)
-    assert SECRET not in (tmp_path / "after.jsonl").read_text()
-    place = tmp_path / "elsewhere"
-    place.mkdir()
-    git(place, "init", "-q")
-    with Workspace.init(place) as there:
-        there.import_(str(tmp_path / "after.jsonl"))
-        report = there.verify()
-        assert (report.redacted, report.erased) == (1, 1)
-        there.export(str(tmp_path / "again.jsonl"), force=True)
-    assert (tmp_path / "after.jsonl").read_bytes() == (tmp_path / "again.jsonl").read_bytes()
 
 
 def test_the_tombstone_keeps_the_digest_and_a_changed_row_is_noticed(run: Command, said: str) -> None:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from moot import Workspace
 from moot.core.errors import Held, Refused, TimedOut
 from tests.person import ME
 from tests.surfaces.town import Town, of_two, refused, with_roles
 from tests.surfaces.worlds import ASSIGNMENT
 
 if TYPE_CHECKING:
+    from moot import Workspace
     from moot.api.message_view import Letter
     from tests.surfaces.command import Command
 
@@ -235,19 +235,6 @@ def test_redacting_a_verdict_takes_its_reason_out_of_the_mail(town: Town) -> Non
     assert not any("swordfish" in json.dumps(event.data) for event in town.ask(None, "log", limit=1000).result)
     assert town.ask(None, "search", words=("swordfish",)).result == []
     assert town.ask(None, "verify").result.sound
-
-
-def test_a_review_survives_export_and_import(town: Town, tmp_path: Path) -> None:
-    task = submit(town)
-    town.ask("Ada", "task reject", task=task, reason="No.")
-    file = str(tmp_path / "events.jsonl")
-    town.ask(None, "export", file=file, force=True)
-    other = tmp_path / "other"
-    other.mkdir()
-    with Workspace.init(other, person=True) as there:
-        there.import_(file)
-        assert [event.data["to"] for event in there.log(type="message:sent")] == [["Ada"], ["Bob"]]
-        assert there.verify().sound
 
 
 # Packs

@@ -13,8 +13,6 @@ from tests.surfaces.town import Town, of_two, refused, with_roles
 from tests.surfaces.worlds import ASSIGNMENT, TO_DEVELOPER
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tests.surfaces.command import Command
 
 REPORT = {
@@ -286,16 +284,12 @@ def test_the_past_shows_the_task_as_it_was(town: Town) -> None:
     assert town.command("--at", str(before), "ready", agent="Ada").out.startswith("Nothing is ready.")
 
 
-def test_what_was_changed_survives_a_rebuild_and_an_export(town: Town, tmp_path: Path) -> None:
+def test_what_was_changed_survives_a_rebuild(town: Town) -> None:
     town.ask("Ada", "task assign", task="task-001", agent="Bob")
     town.ask("Ada", "task note", task="task-001", text="Mind the gap.")
     town.ask("Ada", "task edit", task="task-001", title="Other")
     assert town.ask(None, "verify", rebuild=True).result.sound
-    assert town.command("export", str(tmp_path / "all.jsonl"), "--force").code == 0
-    (tmp_path / "other").mkdir()
-    assert town.command("-C", str(tmp_path / "other"), "init").code == 0
-    assert town.command("-C", str(tmp_path / "other"), "import", str(tmp_path / "all.jsonl")).code == 0
-    there = town.command("-C", str(tmp_path / "other"), "--json", "task", "show", "task-001").result
+    there = town.command("--json", "task", "show", "task-001").result
     assert (there["task"]["title"], there["task"]["assigned"], there["notes"][0]["text"]) == (
         "Other",
         "Bob",

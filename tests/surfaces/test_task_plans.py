@@ -247,15 +247,3 @@ def test_what_is_no_plan_is_refused(town: Town) -> None:
     refused(Usage, "bad_arguments", town, "Ada", "task add", from_="plan.md", needs=("task-001",))
     refused(Usage, "bad_arguments", town, "Ada", "task add")
     assert list(tasks(town)) == ["Before"]
-
-
-def test_an_export_carries_where_the_tasks_came_from(town: Town) -> None:
-    add(town)
-    other = town.command.repo.parent / "other"
-    other.mkdir()
-    assert town.command("export", str(other / "all.jsonl"), "--force").code == 0
-    assert town.command("-C", str(other), "init").code == 0
-    assert town.command("-C", str(other), "import", "all.jsonl").code == 0
-    (other / "plan.md").write_text(PLAN)
-    said = town.command("-C", str(other), "task", "add", "--from", "plan.md", MOOT_PERSON="1")
-    assert said.out.startswith("Nothing to add")

@@ -92,20 +92,6 @@ def test_a_command_that_is_refused_upgrades_nothing(old: Command, version: int) 
     assert (state(old) / "log.db").read_bytes() == before
 
 
-def test_an_export_of_an_old_log_can_be_imported(old: Command, tmp_path: Path) -> None:
-    age(old, 3)
-    assert (
-        old("export", "--file", str(tmp_path / "x.jsonl")).code == 0
-        or old("export", str(tmp_path / "x.jsonl"), "--force").code == 0
-    )
-    lines = [json.loads(line) for line in (tmp_path / "x.jsonl").read_text().splitlines()]
-    assert not any("mootdigest" in line or "mootvia" in line for line in lines)
-    shutil.rmtree(state(old))
-    assert old("init").code == 0
-    assert old("import", str(tmp_path / "x.jsonl")).code == 0
-    assert old("verify").code == 0
-
-
 # Under one that runs
 
 

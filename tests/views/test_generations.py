@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from moot.core.kind import TABLE, use
+from moot.core.kind import TABLE
 from moot.views import unused_files
 from moot.views.search import Index
 from moot.views.snapshots import Snapshots
 from moot.views.store import VERSION, Store
-from tests.security.lines import CORPUS, moot, workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -175,30 +174,3 @@ FOLDED = (
 
 def test_a_new_kind_comes_with_new_versions_of_the_views_and_of_the_index() -> None:
     assert (Store.version, Index.version, " ".join(TABLE)) == (33, 8, FOLDED)
-
-
-def test_files_of_a_program_that_did_not_know_a_kind_are_not_used(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It kept the versions of such streams and no rows. Whoever knows the kind folds the log anew."""
-    monkeypatch.setenv("MOOT_PERSON", "1")
-    place = workspace(tmp_path / "w")
-    assert moot(place, "import", str(CORPUS / "documents.jsonl"))[0] == 0
-    for file in (place / ".moot").glob("[vs][ie][ea]*-*"):  # views and search
-        file.unlink()
-    try:
-        use({name: where for name, where in TABLE.items() if name != "document"})
-        with monkeypatch.context() as older:
-            older.setattr(Store, "version", VERSION - 1)
-            older.setattr(Index, "version", Index.version - 1)
-            assert moot(place, "board")[0] == 0
-            assert moot(place, "search", "it")[0] == 0
-            assert moot(place, "send", "Ada", "hello")[0] != 0
-    finally:
-        use(TABLE)
-    assert {path.name for path in (place / ".moot").glob("*-[0-9]*[0-9]")} >= {f"views-{VERSION - 1}"}
-    assert "document/fieldnotes.-.board" in moot(place, "search", "once", "more")[1]
-    views = Store(str(place / ".moot"))
-    assert [row for row in views.all_rows("entity") if "document/fieldnotes.-.board" in row]
-    views.close()
-    assert moot(place, "verify")[0] == 0

@@ -85,7 +85,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "moot.overview.verbs": ("watch",),
     "moot.api.verbs.workspace": ("init", "verify", "doctor", "deinit"),
     "moot.mirrors.watching": ("mirror",),
-    "moot.transfer.verbs": ("export", "import", "backup", "restore", "redact"),
+    "moot.transfer.verbs": ("export", "backup", "restore", "redact"),
 }
 
 

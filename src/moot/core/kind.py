@@ -96,7 +96,6 @@ class Kind(Record):
     parts: the parts of the state that a command or a payload is about, if the state is read in parts.
     pack: the pack that an entity belongs to, from its id. Its events carry it, so that a program without this kind
         can still write everything else. None: `Work.do` is told.
-    check: "module:attribute" of `check(state, event)`, which validates imported events.
     text: the searchable text of an event's data, if it is not simply the text of its `words` and `names`.
     """
 
@@ -113,7 +112,6 @@ class Kind(Record):
     nouns: tuple[str, ...] = ()
     parts: Callable[[Any], Iterable[str]] | None = None
     pack: Callable[[str], str] | None = None
-    check: str = ""
     text: Callable[[Mapping[str, Any]], str] | None = None
 
     def key(self, name: str) -> str:

@@ -1,26 +1,44 @@
-"""Writes a file for its caller alone, under a temporary name until it is complete.
+"""A file that a verb writes for its caller: where it may be, and how it appears only when it is complete.
 
-    FILE.moot-1f2e3d.lock    locked while the writing process lives; created first and removed last
-    FILE.moot-1f2e3d.part    the draft, with the files that SQLite puts beside it
-
-The lock is a separate file because SQLite locks the draft: on a file system with only one kind of lock, the two would
-collide. A process id in the name would be less reliable: another process may have it by now, perhaps on another
-machine. The next writer of the same file removes what a killed process left.
+It is never a file of moot or git, nor where a link in the repository leads. It replaces an existing file only with
+--force, and never a link. Its draft is `FILE.moot-ID.part`, next to it; a killed process leaves that behind.
 """
 
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
-from moot.core.errors import Refused, Unavailable
-from moot.private_files import is_still, locked
+from moot.core.errors import Refused, Unavailable, Usage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_KINDS = ("", "-journal", "-wal", "-shm")
+    from moot.api.call import Call
+
+_KINDS = ("", "-journal", "-wal", "-shm")  # of the files that SQLite makes
+
+
+def checked(call: Call, file: str, *, force: bool) -> str:
+    """The absolute path, checked before any work is done."""
+    path = os.path.abspath(os.path.join(call.cwd, os.path.expanduser(file)))
+    place, real = call.place, os.path.realpath(path).casefold()  # names may ignore case
+    folders = [folder for folder in (place.state, place.common) if folder is not None]
+    roots = [root for root in (place.root, place.main_root) if root is not None]
+    own = [os.path.realpath(one).casefold() for one in (*folders, *(os.path.join(root, "moot.toml") for root in roots))]
+    if ".git" in real.split(os.sep) or any(real == one or real.startswith(one + os.sep) for one in own):
+        raise Refused("own_file", f"{path} belongs to moot or git.", "Name another file.", file=path)
+    for root in map(os.path.realpath, roots):
+        if path.startswith(root + os.sep) and not real.startswith(root.casefold() + os.sep):
+            remedy = f"Name the file by its real place, {os.path.realpath(path)}."
+            raise Refused("outside_workspace", f"A link in {path} leads out of the workspace.", remedy, file=path)
+    if not os.path.basename(file) or (os.path.lexists(path) and (os.path.islink(path) or not os.path.isfile(path))):
+        remedy = "Name a new file. `moot export -` writes to standard output."
+        raise Usage("not_a_file", f"{path} is a directory, a link or a device.", remedy, file=path)
+    if os.path.exists(path) and not force:
+        raise exists(path)
+    return path
 
 
 @contextmanager
@@ -29,31 +47,23 @@ def written(path: str, *, force: bool) -> Iterator[tuple[str, int]]:
 
     Only its caller can read it, whatever the umask: a log contains what agents tell each other.
     """
+    draft = f"{path}.moot-{os.urandom(3).hex()}.part"
     try:
-        _sweep(path)
-        base, lock = "", -1
-        while lock < 0:
-            base = f"{path}.moot-{os.urandom(3).hex()}"
-            lock = _new_lock(f"{base}.lock")
-        draft = f"{base}.part"
+        # Also for SQLite: an error of the system says more about a bad place than SQLite's.
+        file = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         try:
-            # Also for SQLite: an error of the system says more about a bad place than SQLite's.
-            file = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-            try:
-                yield draft, file
-            finally:
-                os.close(file)
-            put(draft, path, force=force)
+            yield draft, file
+            _put(draft, path, force=force)
         finally:
-            try:
-                _remove(base)
-            finally:
-                os.close(lock)
+            os.close(file)
+            for kind in _KINDS:
+                with suppress(FileNotFoundError):
+                    os.unlink(draft + kind)
     except OSError as error:
         raise _unusable(path, error) from error
 
 
-def put(draft: str, path: str, *, force: bool) -> None:
+def _put(draft: str, path: str, *, force: bool) -> None:
     """Give a complete draft its name. Without `force`, never replace a file, even one that was created meanwhile."""
     if force:
         os.replace(draft, path)
@@ -85,48 +95,3 @@ def _unusable(path: str, error: OSError) -> Unavailable:
         case _:
             remedy = "Name another file, or make room for it."
     return Unavailable("file_unusable", f"{path} cannot be written: {reason(error)}.", remedy, file=path)
-
-
-def _sweep(path: str) -> None:
-    """Remove what killed processes left of `path`. If it is unclear whether a process is gone, its files stay."""
-    folder, name = os.path.split(path)
-    try:
-        left = [found for found in os.listdir(folder) if found.startswith(f"{name}.moot-") and found.endswith(".lock")]
-    except OSError:
-        return  # creating the draft reports the problem
-    for found in left:
-        lock = os.path.join(folder, found)
-        try:
-            file = os.open(lock, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
-        except OSError:
-            continue
-        try:
-            if locked(file) and is_still(lock, file):
-                _remove(lock.removesuffix(".lock"))
-        except OSError:
-            continue  # another user's file, or a file system without locks
-        finally:
-            os.close(file)
-
-
-def _new_lock(path: str) -> int:
-    """A new, locked file; -1 if the name is taken, or if another process swept the file before it was locked."""
-    try:
-        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    except FileExistsError:
-        return -1
-    try:
-        if locked(file) and is_still(path, file):
-            return file
-    except OSError:
-        return file  # a file system without locks, where nobody sweeps
-    os.close(file)
-    return -1
-
-
-def _remove(base: str) -> None:
-    for name in (*(f"{base}.part{kind}" for kind in _KINDS), f"{base}.lock"):
-        try:
-            os.unlink(name)
-        except FileNotFoundError:
-            continue

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from moot.core.deciders.agent import Agent
     from moot.engine.presence import Presence
 
@@ -26,12 +24,3 @@ class PresentAgents:
     def stamp(self, presence: Presence) -> None:
         for agent in self._here.values():
             presence.welcome(agent.name, agent.incarnation)
-
-
-def stamp_at_once(presence: Presence) -> Callable[[Agent], None]:
-    """For an import, which stores events while it still reads: each agent is stamped when it is seen."""
-
-    def see(agent: Agent) -> None:
-        (presence.welcome if agent.here else presence.forget)(agent.name, agent.incarnation)
-
-    return see

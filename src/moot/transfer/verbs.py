@@ -1,29 +1,27 @@
-"""export, import, backup, restore, redact: copy the log as a whole, bring it back, and remove text from it."""
+"""export, backup, restore, redact: write the log into a file, bring it back, and remove text from it."""
 
 from __future__ import annotations
 
 import os
-from contextlib import closing
 
 from moot.api.answer import Answer, Notice
 from moot.api.catalogue import KEY, Param, Verb
-from moot.core.errors import MootError, Unavailable, Unknown
+from moot.core.errors import Unavailable, Unknown
 from moot.core.record import Record
 from moot.core.text import counted, first_few
-from moot.transfer import output_path
+from moot.transfer import output_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import Any, BinaryIO
+    from collections.abc import Iterator
+    from typing import Any
 
     from moot.api.call import Call
     from moot.api.verbs.workspace import Opener
-    from moot.core.event import Event
     from moot.log import BlobPieces
-    from moot.transfer.blob_lines import BlobExport
 
 _NAMED = 20  # positions or digests that an answer lists
+_PAGE = 1000
 
 
 class Exported(Record):
@@ -32,7 +30,6 @@ class Exported(Record):
     file: str
     events: int
     position: int
-    blobs: int = 0
 
 
 class Copied(Record):
@@ -52,49 +49,38 @@ def export(
     stream: tuple[str, ...],
     force: bool,
 ) -> Answer:
-    from moot.api.verbs.events import check_types, matches
+    from moot.api.verbs.events import check_types
 
     check_types(type)
-
-    def fits(event: Event) -> bool:
-        return matches(event, type, stream)
-
-    lost: list[Notice] = []
-    blobs = _outgoing(call, lost)
+    pages = _pages(call, after, type, stream)
     if file == "-":
-        pages = _to_the_end(call, _pages(call, after, fits, blobs))
-        return Answer(result=(envelope for page in pages for envelope in page), more=_spoken(pages, lost))
-    path = output_path.checked(call, file, force=force, leaves=False)
-    count = _write(path, _pages(call, after, fits, blobs), force=force)
+        whole = _to_the_end(call, pages)
+        answers = (Answer(result=page, say=tuple(map(_line, page))) for page in whole)
+        return Answer(result=(event for page in whole for event in page), more=answers)
+    path, events = output_file.checked(call, file, force=force), 0
+    with (
+        output_file.written(path, force=force) as (_, draft),
+        open(draft, "w", encoding="ascii", buffering=1 << 20, closefd=False) as lines,
+    ):
+        for page in pages:
+            lines.writelines(f"{_line(event)}\n" for event in page)
+            events += len(page)
+        lines.flush()
+        os.fsync(draft)
     head = call.engine.log.head()
-    done = Exported(file=path, events=count, position=head, blobs=len(blobs.sent) - len(lost))
-    if type or stream:
-        lost.append(Notice("filtered_export", "A filtered export cannot be imported."))
-    said = f"{_counted(count, done.blobs)} in {path}. To continue from here: --after {head}"
-    return Answer(result=done, say=(said,), warnings=(*lost,))
+    said = f"{counted(events, 'event')} in {path}. To continue from here: --after {head}"
+    return Answer(result=Exported(file=path, events=events, position=head), say=(said,))
 
 
-def _counted(events: int, blobs: int) -> str:
-    return counted(events, "event") + (f" and {counted(blobs, 'blob')}" if blobs else "")
+def _pages(call: Call, after: int, types: tuple[str, ...], streams: tuple[str, ...]) -> Iterator[list[dict[str, Any]]]:
+    from moot.api.verbs.events import matches
 
-
-def _outgoing(call: Call, lost: list[Notice]) -> BlobExport:
-    from moot.engine.blobs import Blobs
-    from moot.transfer.blob_lines import BlobExport
-
-    def lose(error: MootError) -> None:
-        lost.append(Notice(error.code, f"{error.message} It is not in the export."))
-
-    return BlobExport(call.engine.log, Blobs(call.place.state), lose)
-
-
-def _pages(call: Call, after: int, fits: Any, blobs: BlobExport) -> Iterator[list[dict[str, Any]]]:
-    from moot.transfer.exporting import exported
-
-    head = call.engine.log.head()
-    for position, page in exported(call.engine.log, after, fits, blobs):
-        call.progress("exporting", position - after, head - after)
-        yield page
+    log, start = call.engine.log, after
+    upto = log.head()
+    while after < upto and (events := log.read(after, min(_PAGE, upto - after))):
+        after = events[-1].position
+        call.progress("exporting", after - start, upto - start)
+        yield [{"id": one.id, **one.full()} for one in events if matches(one, types, streams)]
 
 
 def _to_the_end(call: Call, pages: Iterator[list[dict[str, Any]]]) -> Iterator[list[dict[str, Any]]]:
@@ -104,88 +90,20 @@ def _to_the_end(call: Call, pages: Iterator[list[dict[str, Any]]]) -> Iterator[l
         raise call.engine.log.handle.damage
 
 
-def _spoken(pages: Iterator[list[dict[str, Any]]], lost: list[Notice]) -> Iterator[Answer]:
-    from moot.transfer.cloudevents import line
+def _line(event: dict[str, Any]) -> str:
+    from moot.core.json_codec import dumps_ascii
 
-    for page in pages:
-        yield Answer(result=page, say=tuple(map(line, page)), warnings=(*lost,))
-        lost.clear()
+    return dumps_ascii(event).replace("\x7f", "\\u007f")
 
 
-def _write(path: str, pages: Iterator[list[dict[str, Any]]], *, force: bool) -> int:
-    """Returns the number of events."""
-    from moot.transfer.cloudevents import line
-    from moot.transfer.output_file import written
-
-    count = 0
-    with (
-        written(path, force=force) as (_, draft),
-        open(draft, "w", encoding="ascii", buffering=1 << 20, closefd=False) as file,
-    ):
-        for page in pages:
-            file.writelines(f"{line(envelope)}\n" for envelope in page)
-            count += sum("mootcommit" in envelope for envelope in page)  # a blob is not an event
-        file.flush()
-        os.fsync(draft)
-    return count
-
-
-def import_(call: Call, file: str, dry_run: bool) -> Answer:
-    from moot.engine.blobs import Blobs
-    from moot.transfer.blob_lines import BlobImport
-    from moot.transfer.importing import Import
-    from moot.transfer.present_agents import stamp_at_once
-    from moot.transfer.redaction_proof import RedactionProof, rereadable
-    from moot.views.trial import Trial
-
-    path = file if file == "-" else output_path.path_of(call, file)
-    trial = Trial(call.engine.read().directory, seen=None if dry_run else stamp_at_once(call.presence))
-    try:
-        with rereadable(open(0 if file == "-" else path, "rb", closefd=file != "-")) as lines:
-            start = lines.tell()
-            proof = RedactionProof(call.engine.log, _lines(lines, len))
-            lines.seek(start)
-            size = 0 if file == "-" else os.fstat(lines.fileno()).st_size
-            with closing(BlobImport(Blobs(call.place.state), proof.removed, dry_run=dry_run)) as blobs:
-                taken = Import(
-                    call.engine.log,
-                    trial,
-                    proof,
-                    blobs,
-                    dry_run=dry_run,
-                    progress=lambda done: call.progress("importing", done, size),
-                ).take(_lines(lines, lambda _line: None))
-    except OSError as error:
-        raise output_path.unreadable(path, error) from error
-    finally:
-        trial.close()
-    call.engine.read()
-    call.sync()
-    said = f"{'would import' if dry_run else 'imported'} {_counted(taken.events, taken.blobs)}"
-    said += f"; {taken.known} were there already" if taken.known else ""
-    cut = f"The file ends in the middle of a commit: {counted(taken.cut_off, 'event')} left out."
-    warnings = [*([Notice("import_cut_off", cut)] if taken.cut_off else ()), *_lacking(taken.lacking, "the file")]
-    if taken.events and not dry_run:
-        from moot.views.effects import open_effects
-
-        warnings += _reopened(open_effects(call.engine.store))
-    return Answer(result=taken, say=(f"{said}. The log ends at position {taken.head}.",), warnings=tuple(warnings))
-
-
-def _lines(file: BinaryIO, observe: Callable[[bytes], object]) -> Iterator[bytes]:
-    from moot.transfer.importing import LONGEST
-
-    while line := file.readline(LONGEST + 1):
-        observe(line)
-        yield line
+def _counted(events: int, blobs: int) -> str:
+    return counted(events, "event") + (f" and {counted(blobs, 'blob')}" if blobs else "")
 
 
 def backup(call: Call, file: str, force: bool) -> Answer:
-    from moot.transfer.output_file import written
-
-    path = output_path.checked(call, file, force=force, leaves=True)
+    path = output_file.checked(call, file, force=force)
     kept: list[str] = []
-    with written(path, force=force) as (draft, _):
+    with output_file.written(path, force=force) as (draft, _):
         events = call.engine.log.archive.backup(
             draft, lambda done, of: call.progress("copying", done, of), _blobs(call, kept)
         )
@@ -216,22 +134,22 @@ def restore(opener: Opener, file: str, force: bool) -> Answer:
     again = ", ".join(f"#{position}" for position in restored.redacted)
     kept += f" Redacted again, as before the restore: {again}." if again else ""
     events = _counted(restored.events, restored.blobs)
-    warnings = (*_lacking(restored.lacking, "the backup"), *_reopened(restored.effects))
+    warnings = (*_lacking(restored.lacking), *_reopened(restored.effects))
     return Answer(result=restored, say=(f"restored {events} from {restored.file}.{kept}",), warnings=warnings)
 
 
-def _lacking(digests: tuple[str, ...], where: str) -> tuple[Notice, ...]:
+def _lacking(digests: tuple[str, ...]) -> tuple[Notice, ...]:
     """A warning about blobs that events name and that were not found."""
     if not digests:
         return ()
     named = ", ".join(digest[:12] for digest in digests[:_NAMED]) + ("…" if len(digests) > _NAMED else "")
     what = "blob that events name is" if len(digests) == 1 else "blobs that events name are"
-    message = f"{len(digests)} {what} neither here nor in {where}: {named}. `moot verify` lists the events."
+    message = f"{len(digests)} {what} neither here nor in the backup: {named}. `moot verify` lists the events."
     return (Notice("blobs_missing", message),)
 
 
 def _reopened(effects: int) -> tuple[Notice, ...]:
-    """A warning about open effects: the imported log does not know which were performed meanwhile."""
+    """A warning about open effects: the restored log does not know which were performed meanwhile."""
     if not effects:
         return ()
     subject = f"{effects} effects are" if effects > 1 else "An effect is"
@@ -264,7 +182,7 @@ def redact(call: Call, thing: str, field: tuple[str, ...], reason: str | None, e
 VERBS = (
     Verb(
         "export",
-        "Export events as JSON Lines, each in a CloudEvents envelope.",
+        "Export events as JSON Lines.",
         export,
         kind="look",
         params=(
@@ -272,29 +190,14 @@ VERBS = (
             Param("after", "Only events after this position.", type="int", default=0),
             Param("type", "Only events of this type; task:* matches all task events (repeatable).", many=True),
             Param("stream", "Only events of this stream, such as task/task-001 (repeatable).", many=True),
-            Param("force", "Replace an existing file; also write outside the workspace.", type="flag"),
+            Param("force", "Replace an existing file.", type="flag"),
         ),
         examples=("moot export events.jsonl", "moot export - --type 'task:*' --after 120"),
-        detail="The file gets its name when it is complete; only you can read it. Without --force it must be in the "
-        "workspace. Redacted events have no text. Blobs come before the events that name them, in lines of type "
-        "moot.blob. Idempotency keys are not exported; a backup has them. A selection (--type, --stream) cannot be "
-        "imported.",
+        detail="The file gets its name when it is complete; only you can read it. Redacted events have no text. Blobs "
+        "and idempotency keys are not exported; a backup has them.",
         writes=False,
         past=False,
         quiet=True,
-    ),
-    Verb(
-        "import",
-        "Import an export into an empty workspace, or into the one it came from.",
-        import_,
-        kind="person",
-        params=(
-            Param("file", "The file; - is standard input.", positional=True, required=True, limit=4096),
-            Param("dry_run", "Only check the file.", type="flag"),
-        ),
-        examples=("moot import events.jsonl", "moot import - --dry-run"),
-        detail="Every event keeps its position, time, author and commit. Known events are skipped, so you can repeat "
-        "an interrupted import. For people only.",
     ),
     Verb(
         "backup",

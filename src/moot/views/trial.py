@@ -1,14 +1,9 @@
-"""Folding imported events on trial, into a private copy of the views, to see whether they can be folded at all.
-
-An imported event stays in the log forever. An event that cannot be folded would break every later command, so it is
-detected before the import.
-"""
+"""Folding the events of a backup on trial, into a private copy of the views, to see whether they can be folded."""
 
 from __future__ import annotations
 
 import apsw
 
-from moot.core.integrity.import_checks import check
 from moot.core.kind import find
 from moot.core.schema.shape import misfit
 from moot.views import states
@@ -54,18 +49,14 @@ class Trial:
         return None
 
     def _wrong(self, event: Event) -> str | None:
-        name, _, key = event.stream.partition("/")
-        kind = find(name)
+        kind = find(event.stream.partition("/")[0])
         known = None if kind is None else kind.payload(event)
         if kind is None and event.pack is not None:
-            return check(None, None, event)  # only its version is folded
+            return None  # only its version is folded
         if kind is None or known is None:
             # It would make the log read-only for this version, unless the log already is.
             return f"v{event.v} in {event.stream[:80]!r} is not known to this version of moot" if self._strict else None
-        if problem := misfit(known, event.data):
-            return problem
-        parts = () if kind.parts is None else kind.parts(known.of(event.data))
-        return check(kind, states.state(self._batch, kind, key, parts)[0], event)
+        return misfit(known, event.data)
 
     def close(self) -> None:
         self._views.close()

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -231,17 +230,6 @@ with Workspace(sys.argv[2], person=True) as workspace:
     assert before.states() == STATES_FROM_BEFORE
     assert len(before.events("message:sent")) == 6
     assert before.held() == []
-
-
-@pytest.mark.proves("S0-LOC-02")
-def test_an_adopted_project_can_be_exported_and_imported(before: Before, make_project: Callable[..., Project]) -> None:
-    assert before.cli("init", "--pack", "orchestrator").code == 0
-    exported = before.root / "log.jsonl"
-    assert before.cli("export", str(exported)).code == 0
-    other = make_project(name="other")
-    (other.root / "log.jsonl").write_bytes(exported.read_bytes())
-    assert other.cli("import", "log.jsonl").result
-    assert {e["id"]: e["status"] for n in ("tasks", "completed") for e in other.queue()[n]} == STATES_FROM_BEFORE
 
 
 # On request

@@ -248,5 +248,4 @@ KIND = Kind(
     state=Agent,
     lowers=True,
     made_by="`moot join`, `moot leave`",
-    check="moot.core.integrity.import_checks:agent",
 )

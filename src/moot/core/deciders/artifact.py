@@ -176,5 +176,4 @@ KIND = Kind(
     columns=lambda state: {"open": state.exists, "task": state.task, "title": state.summary, "state": state.status},
     plural="artifacts",
     made_by="`moot artifact`",
-    check="moot.core.integrity.import_checks:artifact",
 )

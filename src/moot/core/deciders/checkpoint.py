@@ -251,5 +251,4 @@ KIND = Kind(
     columns=lambda state: {"open": state.open, "task": state.task, "title": state.question, "state": state.status},
     plural="checkpoints",
     made_by="`moot checkpoint`",
-    check="moot.core.integrity.import_checks:checkpoint",
 )

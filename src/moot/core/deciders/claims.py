@@ -395,5 +395,4 @@ KIND = Kind(
     single=True,
     made_by="`moot claim`, `moot release`, `moot guard check`, and the end of a task",
     nouns=("file",),
-    check="moot.core.integrity.import_checks:claims",
 )

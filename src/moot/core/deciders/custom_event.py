@@ -120,5 +120,4 @@ KIND = Kind(
     events=EVENTS,
     decide=decide,
     made_by="`moot emit`",
-    check="moot.core.integrity.import_checks:topic",
 )

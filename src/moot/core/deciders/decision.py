@@ -193,5 +193,4 @@ KIND = Kind(
     columns=lambda state: {"open": state.open, "task": state.task, "title": state.title, "state": state.status},
     plural="decisions",
     made_by="`moot decide`",
-    check="moot.core.integrity.import_checks:decision",
 )

@@ -161,5 +161,4 @@ KIND = Kind(
     state=Dependency,
     columns=lambda state: {"open": bool(state.waiting)},
     made_by="`moot artifact need`",
-    check="moot.core.integrity.import_checks:dependency",
 )

@@ -296,5 +296,4 @@ KIND = Kind(
     columns=columns,
     made_by="A file of a pack",
     pack=lambda name: name.partition(".")[0],
-    check="moot.core.integrity.import_checks:document",
 )

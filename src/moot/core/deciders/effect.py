@@ -379,5 +379,4 @@ KIND = Kind(
     state=Effect,
     columns=lambda state: {"open": not state.ended, "handler": state.handler, "status": state.status, "due": state.due},
     made_by="A handler in moot.toml, and `moot handle`,",
-    check="moot.core.integrity.import_checks:effect",
 )

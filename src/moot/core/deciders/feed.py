@@ -292,5 +292,4 @@ KIND = Kind(
     state=Feed,
     made_by="A file or an event of a pack",
     pack=lambda name: name,
-    check="moot.core.integrity.import_checks:feed",
 )

@@ -117,5 +117,4 @@ KIND = Kind(
     single=True,
     parts=parts,
     made_by="`moot task link`, `moot task unlink`",
-    check="moot.core.integrity.import_checks:graph",
 )

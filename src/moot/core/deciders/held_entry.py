@@ -169,5 +169,4 @@ KIND = Kind(
     evolve=evolve,
     state=HeldEntry,
     made_by="`moot held`",
-    check="moot.core.integrity.import_checks:entry",
 )

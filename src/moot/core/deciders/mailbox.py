@@ -300,5 +300,4 @@ KIND = Kind(
     lowers=True,
     parts=parts,
     made_by="`moot mailbox`",
-    check="moot.core.integrity.import_checks:mailbox",
 )

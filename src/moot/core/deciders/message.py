@@ -190,5 +190,4 @@ KIND = Kind(
     columns=columns,
     plural="messages",
     made_by="`moot send`, `moot reply`, `moot ack`",
-    check="moot.core.integrity.import_checks:message",
 )

@@ -59,5 +59,4 @@ KIND = Kind(
     state=ActivatedPack,
     made_by="`packs` in moot.toml",
     pack=lambda name: name,
-    check="moot.core.integrity.import_checks:pack",
 )

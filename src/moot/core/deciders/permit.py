@@ -188,5 +188,4 @@ KIND = Kind(
     state=Permit,
     columns=lambda state: {"open": bool(state.seats), "title": state.id, "state": "in use" if state.seats else "free"},
     made_by="`moot run`",
-    check="moot.core.integrity.run_checks:permit",
 )

@@ -191,6 +191,5 @@ KIND = Kind(
     columns=columns,
     plural="receipts",
     made_by="`moot check`",
-    check="moot.core.integrity.import_checks:receipt",
     text=text,
 )

@@ -273,5 +273,4 @@ KIND = Kind(
     columns=columns,
     plural="runs",
     made_by="`moot run`",
-    check="moot.core.integrity.run_checks:run",
 )

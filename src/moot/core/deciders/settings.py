@@ -80,5 +80,4 @@ KIND = Kind(
     state=RecordedRules,
     single=True,
     made_by="moot.toml, and `moot allow settings`,",
-    check="moot.core.integrity.import_checks:settings",
 )

@@ -395,5 +395,4 @@ KIND = Kind(
     columns=columns,
     plural="tasks",
     made_by="`moot task`",
-    check="moot.core.integrity.import_checks:task",
 )

@@ -110,7 +110,7 @@ def is_free(event: Event | Draft) -> bool:
 
 
 def may_go(event: Event | Draft, fields: Iterable[str]) -> tuple[str, ...]:
-    """Those of the fields that can be redacted. Other fields stay, even if an imported tombstone names them."""
+    """Those of the fields that can be redacted. Other fields stay, even if a tombstone names them."""
     if event.type == Redacted.type:
         return ()
     words = _words(event)
@@ -285,6 +285,4 @@ def digest_of(data: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-KIND = Kind(
-    name="redactions", events=EVENTS, decide=decide, single=True, check="moot.core.integrity.import_checks:redactions"
-)
+KIND = Kind(name="redactions", events=EVENTS, decide=decide, single=True)

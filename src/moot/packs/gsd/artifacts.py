@@ -25,15 +25,13 @@ _MAKERS = {"artifact:created": ("createdBy", "provides"), "artifact:modified": (
 
 def decide(telling: Telling) -> None:
     """Create or change the artifact. moot satisfies the needs for it in the same commit."""
-    from moot.core.integrity.import_checks import is_line  # imported late: it brings every kind
-
     work, path = telling.work, telling.event["path"]
     maker, listed = _MAKERS[telling.type]
     _fill(telling, maker, listed)
     event = telling.event
     known = _known(telling, path)
     new = tuple(event["provides"]) if telling.type == "artifact:created" else ()
-    names = tuple(dict.fromkeys(name for name in new if name.strip() and is_line(name)))
+    names = tuple(dict.fromkeys(name for name in new if name.strip() and len(name.splitlines()) == 1))
     if len(names) < len(set(new)):
         telling.flag("unusable_names: names that are empty or have line breaks cannot be looked up")
     who = _who(telling, maker)

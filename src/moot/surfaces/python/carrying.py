@@ -1,4 +1,4 @@
-"""Export, import, backup and redaction as typed methods. See `moot.surfaces.python.verbs`."""
+"""Export, backup and redaction as typed methods. See `moot.surfaces.python.verbs`."""
 
 # ruff: noqa: A002
 # mypy: disable-error-code="no-any-return"
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any, Literal
 
-    from moot.transfer.importing import Imported
     from moot.transfer.redact import RedactedField
     from moot.transfer.verbs import Copied, Exported
 
@@ -40,12 +39,8 @@ class Carrying(ABC):
     def export(
         self, file: str = "-", *, after: int = 0, type: Some = (), stream: Some = (), force: bool = False
     ) -> Exported | Iterator[dict[str, Any]]:
-        """Write the events to a file as JSON Lines; without a file, yield the CloudEvents envelopes."""
+        """Write the events to a file as JSON Lines; without a file, yield the events."""
         return self._ask("export", locals())
-
-    def import_(self, file: str, *, dry_run: bool = False) -> Imported:
-        """Import an export into an empty workspace, or into the workspace that it came from."""
-        return self._ask("import", locals())
 
     def backup(self, file: str, *, force: bool = False) -> Copied:
         return self._ask("backup", locals())
