@@ -350,7 +350,8 @@ class TargetRun:
     def _prepared(self, stage: Stage, plan: Reuse, now: TargetState) -> Prepared:
         earlier, last = self._history.earlier.get(stage.name), self._history.last
         tried = self._history.tried if self.command(stage) else None
-        edited = leftovers.edited_since(last, now.digests) if tried is not None else {}
+        # What a stage of this run has left is no edit of an earlier attempt: it is what the stage begins with.
+        edited = leftovers.edited_since(last, now.digests) if tried is not None and not self._written else {}
         return self._preparation.prepare(
             stage,
             now,
