@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from moot.packs.rspec.answers import AgentAnswer
     from moot.pipelines.contract import StageInput
 
+_PARTS = ("behavior_id", "side_effects", "characteristics", "dependencies")  # of a method, as the analyzer finds them
 _VERIFIES = 2  # the rule that every example verifies something
 # The structure decides the order and the cases; a linter decides the last; for the first, see `_hollow`.
 _DECIDED_ELSEWHERE = frozenset((_VERIFIES, 7, 8, 21))
@@ -28,7 +29,7 @@ def pointer(*names: str) -> str:
 
 
 def analysis_output(document: Mapping[str, Any], data: Mapping[str, Any], warnings: Sequence[str]) -> StageOutput:
-    """The analysis in a document: checked, with modes and counts filled in. Methods of earlier selections leave it."""
+    """The analysis in a document: checked, with modes and counts filled in. It replaces what an earlier one found."""
     found = completed(document, data)
     if found.problems:
         problems = [Problem(text, key=path) for path, text in found.problems]
@@ -37,10 +38,11 @@ def analysis_output(document: Mapping[str, Any], data: Mapping[str, Any], warnin
     for method in found.data["methods"]:
         changes |= {pointer("methods", method["name"], key): value for key, value in method.items()}
     notes = tuple(dict.fromkeys((*warnings, *found.warnings)))
-    analysed = {method["name"] for method in found.data["methods"]}
+    analysed = {method["name"]: method for method in found.data["methods"]}
     known = [method["name"] for method in document.get("methods") or ()]
-    gone = tuple(pointer("methods", name) for name in known if name not in analysed)
-    return StageOutput(document=changes, removed=gone, warnings=notes, answer=dict(found.data))
+    gone = [pointer("methods", name) for name in known if name not in analysed]
+    gone += [pointer("methods", n, key) for n in known for key in _PARTS if key not in analysed.get(n, _PARTS)]
+    return StageOutput(document=changes, removed=tuple(gone), warnings=notes, answer=dict(found.data))
 
 
 def configured(document: Mapping[str, Any], methods: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
