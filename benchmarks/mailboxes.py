@@ -11,7 +11,6 @@ import json
 import multiprocessing
 import os
 import random
-import signal
 import statistics
 import subprocess
 import sys
@@ -191,7 +190,7 @@ def watching(repository: str) -> Iterator[None]:
         if watcher.poll() is not None:
             raise RuntimeError(f"`moot mirror --watch` ended with {watcher.returncode}")
     finally:
-        watcher.send_signal(signal.SIGINT)
+        watcher.terminate()
         watcher.wait(30)
 
 

@@ -11,7 +11,6 @@ import contextlib
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import threading
@@ -176,7 +175,7 @@ def watching(root: str) -> Iterator[subprocess.Popen[bytes]]:
         if watcher.poll() is not None:
             raise RuntimeError(f"`moot mirror --watch` ended with {watcher.returncode}")
     finally:
-        watcher.send_signal(signal.SIGINT)
+        watcher.terminate()
         watcher.communicate(timeout=30)
 
 

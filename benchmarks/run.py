@@ -76,6 +76,9 @@ def main() -> None:
     missed = [row.name for row in rows if row.holds is False]
     held = sum(row.holds is True for row in rows)
     print(f"\n{held} goals met, {len(missed)} missed{': ' if missed else ''}{', '.join(missed)}")
+    for row in rows:
+        if row.value is None:
+            print(f"NOT MEASURED: {row.name}: {row.note}")
     print(f"{time.monotonic() - start:.0f} s")
     if asked.output or not asked.only:
         common.write(rows, asked.output or os.path.join(HERE, "results.json"))

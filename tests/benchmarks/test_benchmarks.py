@@ -108,8 +108,9 @@ def check(table: str, rows: dict[str, dict[str, Any]], sent: int, emitters: int)
         assert row["note"]
         assert row["unit"]
         if row["value"] is None:
-            assert name.startswith(("start.hcom", "ruby.")), "only what is not installed may be missing"
+            assert name.startswith(("start.hcom", "ruby.", "stage.ruby")), "only what is not installed may be missing"
             assert "not installed" in row["note"]
+            assert f"NOT MEASURED: {name}: " in table
         if row["goal"] is None or row["value"] is None:
             assert row["holds"] is None
         else:
