@@ -12,6 +12,7 @@ import json
 import os
 import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import workspaces
@@ -19,6 +20,7 @@ from common import Rounds, Row, interleaved
 
 import moot
 from moot import Workspace
+from moot.engine.clock import iso
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,6 +64,13 @@ class Command:
         return wall
 
 
+def _empty(lead: Workspace) -> None:
+    # The developer's file as an agent empties it, so that all runs find the same.
+    path = Path(lead.root, ".claude-orchestrator/tasks/messages/to-developer.json")
+    path.write_text(json.dumps({"messages": [], "lastRead": iso(time.time())}))
+    lead.mailboxes()
+
+
 def measure(stage: Stage) -> list[Row]:
     directory, size = stage.room("starting"), stage.size
     compileall.compile_dir(os.path.join(_PACKAGES, "moot"), quiet=2)
@@ -87,7 +96,7 @@ def measure(stage: Stage) -> list[Row]:
                 [moot_command, "send", "--type", "task_assignment", "--data", json.dumps(_ASSIGNMENT)],
                 env,
                 typed,
-                lambda: lead.mailbox_clear("@developer", force=True),
+                lambda: _empty(lead),
             ),
             **_hcom(home),
         }

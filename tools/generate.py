@@ -72,6 +72,10 @@ returns data for JSON without the fields at their defaults, and `record.full()` 
 # Codes whose texts are composed at run time: what they mean, and what to do.
 COMPOSED = {
     "agent_gone": ("The agent has left or was retired.", ""),
+    "bad_message": (
+        "The message breaks rules of its protocol; the error lists every defect.",
+        "Correct all of them and send it again; `--dry-run` checks without sending.",
+    ),
     "bad_pack": ("The pack has defects; the error lists all of them with file, line and key.", ""),
     "bad_settings": ("moot.toml has defects; the error names file, line and key.", ""),
     "files_claimed": ("A commit or push changes files that others have claimed; the error lists them.", ""),

@@ -15,12 +15,10 @@ from moot.core.deciders.held_entry import (
     Drop,
     EntryDropped,
     EntryHeld,
-    EntryResubmitted,
     FileQuarantined,
     HeldEntry,
     HoldEntry,
     QuarantineFile,
-    Resubmit,
     decide,
     evolve,
 )
@@ -40,7 +38,7 @@ HOLD = HoldEntry(
     task="task-1",
 )
 QUARANTINE = QuarantineFile(path="to-developer.json", mirror="to-developer", sha256="ab" * 32, size=7, reason="torn")
-RESUBMIT, DROP = Resubmit(message="m-1"), Drop(reason="sent again by hand")
+DROP = Drop(reason="written again")
 
 
 def after(*commands):
@@ -70,30 +68,16 @@ def test_a_file_that_cannot_be_read_is_named_by_the_digest_of_its_bytes():
     assert (entry.sha256, entry.raw) == ("ab" * 32, None)
 
 
-def test_a_held_entry_is_resubmitted_exactly_once():
-    entry = after(HOLD, RESUBMIT)
-    assert (entry.status, entry.message) == ("resubmitted", "m-1")
-    for command in (RESUBMIT, DROP):
-        assert refused(entry, command).code == "entry_closed"
-
-
 def test_a_dropped_entry_is_not_delivered_and_keeps_its_bytes():
     entry = after(HOLD, DROP)
-    assert (entry.status, entry.raw, entry.message) == ("dropped", HOLD.raw, None)
-    assert refused(entry, RESUBMIT).code == "entry_closed"
+    assert (entry.status, entry.raw) == ("dropped", HOLD.raw)
+    assert refused(entry, DROP).code == "entry_closed"
 
 
-@pytest.mark.parametrize("first", [(HOLD,), (HOLD, RESUBMIT), (HOLD, DROP), (QUARANTINE,)])
+@pytest.mark.parametrize("first", [(HOLD,), (HOLD, DROP), (QUARANTINE,)])
 @pytest.mark.parametrize("command", [HOLD, QUARANTINE])
 def test_an_id_is_used_once(first, command):
     assert refused(after(*first), command).code == "entry_exists"
-
-
-def test_a_whole_file_is_dropped_or_delivered_as_one_message_or_as_many():
-    assert after(QUARANTINE, DROP).status == "dropped"
-    assert after(QUARANTINE, RESUBMIT).message == "m-1"
-    many = after(QUARANTINE, Resubmit())
-    assert (many.status, many.message) == ("resubmitted", None)
 
 
 @pytest.mark.parametrize("reason", ["", " \n"])
@@ -103,9 +87,8 @@ def test_to_drop_takes_a_reason(reason):
     assert error.code == "reason_missing"
 
 
-@pytest.mark.parametrize("command", [RESUBMIT, DROP])
-def test_nothing_is_held_under_an_unknown_id(command):
-    error = refused(NOTHING, command)
+def test_nothing_is_held_under_an_unknown_id():
+    error = refused(NOTHING, DROP)
     assert isinstance(error, Unknown)
     assert error.code == "unknown_entry"
 
@@ -122,7 +105,7 @@ class Entries(RuleBasedStateMachine):
         super().__init__()
         self.state, self.log, self.kind, self.status = NOTHING, [], None, ""
 
-    @rule(command=st.sampled_from([HOLD, QUARANTINE, RESUBMIT, RESUBMIT.replace(message="m-2"), DROP, Drop(" ")]))
+    @rule(command=st.sampled_from([HOLD, QUARANTINE, DROP, Drop(" ")]))
     def happen(self, command):
         new = isinstance(command, (HoldEntry, QuarantineFile))
         allowed = self.status == "" if new else self.status == "held" and command != Drop(" ")
@@ -139,8 +122,6 @@ class Entries(RuleBasedStateMachine):
                 self.kind, self.status = "entry", "held"
             case FileQuarantined():
                 self.kind, self.status = "file", "held"
-            case EntryResubmitted():
-                self.status = "resubmitted"
             case EntryDropped():
                 self.status = "dropped"
 
@@ -155,7 +136,6 @@ class Entries(RuleBasedStateMachine):
         for kind, data in self.log:
             state = evolve(state, EVENTS[kind].of(json.loads(data)), Meta(at=AT))
         assert state == self.state
-        assert [kind for kind, _ in self.log].count("entry:resubmitted") <= 1
 
 
 TestEntries = Entries.TestCase

@@ -21,8 +21,6 @@ from moot.core.task import (
     TYPES,
     Added,
     AddTask,
-    Amended,
-    AmendTask,
     Blocked,
     BlockTask,
     Described,
@@ -121,7 +119,7 @@ def test_an_id_is_used_once():
     assert (error.code, error.details["title"]) == ("task_exists", "Write the parser")
 
 
-@pytest.mark.parametrize("command", [move("claim"), SILENT, BlockTask(("a",)), ReadyTask("a"), AmendTask("m")])
+@pytest.mark.parametrize("command", [move("claim"), SILENT, BlockTask(("a",)), ReadyTask("a")])
 def test_nothing_happens_to_a_task_that_is_not_there(command):
     with pytest.raises(Unknown) as caught:
         decide(NEW, command, CORE)
@@ -233,10 +231,9 @@ def test_a_task_that_wants_review_is_not_completed_by_its_holder():
 
 
 def test_a_verdict_is_about_the_report_that_was_read():
-    told = reported().does(AmendTask("m-2"))
-    error = told.refuses(move("approve", LEAD, judged="m-1"))
-    assert (error.code, error.details["report"]) == ("report_outdated", "m-2")
-    assert told.does(move("approve", LEAD, judged="m-2")).task.state == "completed"
+    error = reported().refuses(move("approve", LEAD, judged="m-0"))
+    assert (error.code, error.details["report"]) == ("report_outdated", "m-1")
+    assert reported().does(move("approve", LEAD, judged="m-1")).task.state == "completed"
 
 
 # The orchestrator
@@ -268,11 +265,6 @@ def test_an_edge_is_for_its_role(told, command):
 def test_a_role_by_the_name_of_a_relation_gives_no_rights():
     assert History().refuses(move("cancel", POSER, reason="because")).code == "wrong_role"
     assert History().does(move("cancel", KEATS, reason="mine")).task.state == "cancelled"
-
-
-def test_a_later_report_replaces_the_one_in_review():
-    assert decide(reported().task, AmendTask("m-2"), ORCHESTRATOR) == [Amended(report="m-2")]
-    assert decide(assigned().task, AmendTask("m-2"), ORCHESTRATOR) == []
 
 
 def test_a_new_attempt_has_no_report_and_no_author():
@@ -788,12 +780,6 @@ class Tasks(RuleBasedStateMachine):
     def ready(self, done):
         assert bool(self.run(ReadyTask(done), "moot")) is (done in self.waits)
         self.waits.discard(done)
-
-    @rule(report=st.sampled_from(["m-1", "m-2"]))
-    def amend(self, report):
-        if self.run(AmendTask(report), "Dev#1"):
-            assert self.phases[self.state] == "review"
-            self.report = report
 
     @rule(extra=st.dictionaries(st.sampled_from("xy"), st.lists(st.integers(), max_size=2), max_size=2))
     def describe(self, extra):

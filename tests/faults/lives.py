@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from moot.wiring.admin import Admin
 from tests.faults import scripts
-from tests.faults.file_agents import TASKS
 from tests.faults.lines import at_line
 from tests.faults.worker import ENV, entered, outcome
 
@@ -172,10 +171,10 @@ def assignments(session: Call, journal: Journal, number: int) -> tuple[str, dict
 
 
 def reports(session: Call, journal: Journal, number: int) -> tuple[str, dict[str, Any]]:
-    """What the developer sends back: a report for each task, and amendments to it."""
+    """What the developer sends back: a report for each task."""
     mark = f"{session.caller.agent} {number}"
     data = {
-        "taskId": f"for-{session.caller.agent}-{number % TASKS}",
+        "taskId": f"for-{session.caller.agent}-{number}",
         "platform": "web",
         "status": "awaiting_review",
         "summary": mark,

@@ -121,7 +121,6 @@ WARNED_OF = {
     "clock_differs",
     "disk_full",
     "entry_held",
-    "entries_held",
     "mirror_pending",
     "presence_unwritable",
     "views_behind",

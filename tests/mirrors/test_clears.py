@@ -64,9 +64,8 @@ def absorb(session, data, had):
 @pytest.mark.promise(14)
 def test_a_message_that_was_never_in_the_file_is_not_cleared_by_emptying_it(session):
     first, second = assigned(session, "task-001"), assigned(session, "task-002")
-    said = absorb(session, EMPTIED, had=(first,))
+    absorb(session, EMPTIED, had=(first,))
     assert shown(session) == [second]
-    assert [warning.code for warning in said] == ["mailbox_emptied"]
 
 
 @pytest.mark.promise(14)

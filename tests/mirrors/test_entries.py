@@ -108,15 +108,6 @@ def test_equal_entries_that_do_not_fit_into_one_commit_are_taken_once_each(place
     assert [entry["text"] for entry in here.shown] == ["a fox"] * 5
 
 
-def test_without_tasks_entries_are_matched_by_content_and_count_over_the_whole_history(place):
-    here = place()
-    here.write([sighting("a fox")])
-    here.call.run("mailbox clear", {"name": "@base", "force": True})
-    assert here.shown == []
-    here.write([sighting("a fox"), sighting("a fox")])
-    assert here.said == ["a fox", "a fox"], "one is put back, one is new"
-
-
 def test_a_pack_names_the_type_and_the_list_as_it_likes(place):
     here = place(entries="calls", type="what")
     assert here.shown == {"calls": []}

@@ -276,24 +276,6 @@ def test_an_unproven_build_is_approved_only_with_a_reason(theatre: Theatre) -> N
     assert theatre.events("task:approved")[0].data["reason"] == "Reviewed by hand."
 
 
-def test_a_verdict_is_about_the_report_that_the_reviewer_saw(theatre: Theatre) -> None:
-    """The report is corrected while the reviewer reads it."""
-    amend = """
-if nth("tries") == 1:
-    os.environ["MOOT_AGENT"] = "Developer"
-    del os.environ["MOOT_INCARNATION"]
-    sent = moot("send", "--type", "completion_report", "--data", json.dumps({**REPORT, "summary": "Corrected."}))
-    print(sent.stdout, sent.stderr)
-block(APPROVE)
-"""
-    theatre.play("Login page", review=amend)
-    theatre.drive()
-    assert theatre.sent("completion_report") == 2
-    assert [status for status, _ in theatre.tries("review")] == ["failed", "passed"]
-    assert "its answer was refused" in theatre.tries("review")[0][1]
-    assert theatre.count("verdict-of-task-001") == 2
-
-
 # Verdicts before the review
 
 REPORTED = """

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from moot.core.errors import Held, MootError, Refused, Unknown
+from moot.core.errors import Held, Refused, Unknown
 from tests.surfaces.town import Town, of_two, refused, waiting
-from tests.surfaces.worlds import ASSIGNMENT, TO_DEVELOPER, orchestrate
 
 if TYPE_CHECKING:
     from tests.surfaces.command import Command
@@ -45,60 +42,6 @@ def test_a_person_in_an_agents_shell_does_not_answer_a_checkpoint(run: Command) 
     assert said.error["error"] == "people_only"
 
 
-def test_a_text_drops_a_held_entry_as_its_reason(bare: Command) -> None:
-    entry = orchestrate(bare)["entry"]
-    dropped = Town(bare).ask("Ada", "answer", id=entry, text="Never mind.\n")
-    assert (dropped.result.id, dropped.result.status) == (entry, "dropped")
-    assert dropped.say == (f"{entry} dropped, with your text as the reason; the log keeps it.",)
-    (event,) = Town(bare).ask(None, "log", type=("entry:dropped",)).result
-    assert event.data["reason"] == "Never mind."
-    refused(Held, "entry_closed", Town(bare), "Ada", "answer", id=entry, text="Again.")
-
-
-@pytest.mark.on_disk
-@pytest.mark.parametrize(
-    "words", [["answer", "{entry}"], ["needs-me", "--answer", "{entry}"]], ids=["answer", "needs-me"]
-)
-def test_a_json_object_delivers_a_held_entry_as_the_corrected_message(bare: Command, words: list[str]) -> None:
-    entry = orchestrate(bare)["entry"]
-    said = bare(*[word.format(entry=entry) for word in words], "@fixed.json").out
-    assert said.startswith(f"{entry} is delivered as you corrected it.\n")
-    assert "stored for @developer" in said
-    assert Town(bare).ask(None, "held show", id=entry).result.status == "resubmitted"
-
-
-@pytest.mark.parametrize(("text", "code"), [('{"type": ', "bad_json"), ('{"type": "wish"}', "unknown_type")])
-def test_a_broken_correction_leaves_the_entry_held(bare: Command, text: str, code: str) -> None:
-    entry = orchestrate(bare)["entry"]
-    with pytest.raises(MootError) as caught:
-        Town(bare).ask("Ada", "answer", id=entry, text=text)
-    assert caught.value.code == code
-    assert Town(bare).ask(None, "held show", id=entry).result.status == "held"
-
-
-def quarantined(bare: Command, text: str) -> tuple[Town, str]:
-    orchestrate(bare)
-    Path(bare.repo, TO_DEVELOPER).write_text(text)
-    town = Town(bare)
-    return town, next(entry.id for entry in town.ask("Ada", "held").result if entry.kind == "file")
-
-
-def test_a_quarantined_file_is_dropped_by_a_text(bare: Command) -> None:
-    town, file = quarantined(bare, "[]")
-    assert town.ask("Ada", "answer", id=file, text="Sent again.").result.status == "dropped"
-
-
-@pytest.mark.parametrize("whole", [True, False], ids=["its content", "a message of it"])
-def test_a_quarantined_file_is_answered_with_what_is_right(bare: Command, whole: bool) -> None:
-    town, file = quarantined(bare, "[]")
-    message = {**ASSIGNMENT, "taskId": "task-9", "timestamp": "2031-05-08T09:30:00Z"}
-    text = json.dumps({"messages": [message], "lastRead": None} if whole else message)
-    said = town.ask(None, "answer", id=file, text=text).say
-    assert said[0] == f"{file} is delivered as you corrected it."
-    assert town.ask(None, "held show", id=file).result.status == "resubmitted"
-    assert message in json.loads(Path(bare.repo, TO_DEVELOPER).read_text())["messages"]
-
-
 def test_what_cannot_be_answered_says_what_can(town: Town) -> None:
     task = town.ask("Ada", "task add", title="Write it").result.id
     error = refused(Refused, "not_answerable", town, "Bob", "answer", id=task, text="done it")
@@ -107,7 +50,7 @@ def test_what_cannot_be_answered_says_what_can(town: Town) -> None:
     assert "moot task note task-001 '@@Ada did it'" in error.remedy
     for name in ("m-0000000", "Nobody", "k-0000000"):
         error = refused(Unknown, "unknown_thing", town, "Bob", "answer", id=name, text="x")
-        assert "A message (m-…), a checkpoint (k-…) or a held entry (h-…) can be answered" in error.remedy
+        assert "`moot inbox`" in error.remedy
     assert refused(Refused, "not_answerable", town, "Bob", "answer", id="Ada", text="x").details["kind"] == "agent"
 
 

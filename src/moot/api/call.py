@@ -122,8 +122,6 @@ class Call:
             self.login  # noqa: B018 (looked up now, because a decision must not)
         try:
             answer = self._carried_out(verb, given)
-            if self.mirrors is not None and not verb.quiet and not name.startswith("held"):
-                self._remind_of_held()
         except (Unavailable, OSError) as error:
             if not self._stored or self._unstored or self.lasting:
                 raise
@@ -284,14 +282,6 @@ class Call:
 
     def warn(self, code: str, message: str) -> None:
         self._warnings.append(Notice(code, message))
-
-    def _remind_of_held(self) -> None:
-        """Warn of entries that were held back from files. Any call does, because their authors may not use moot."""
-        held = queries.held_entries(self.engine.peek())
-        if held and not any(warning.code == "entry_held" for warning in self._warnings):
-            from moot.api import notices
-
-            self._warnings.append(notices.of_held(held))
 
     def remind_of_effects(self, events: Sequence[Event]) -> None:
         """Warn of effects that these events request while no runner performs any, and of handlers that are missing."""

@@ -9,16 +9,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from moot.api.call import Call
-    from moot.core.deciders.held_entry import HeldEntry
     from moot.core.event import Event
     from moot.log import Handle
-
-_NAMED = 3
-
-
-def of_held(entries: Sequence[HeldEntry]) -> Notice:
-    named = ", ".join(entry.id for entry in entries[:_NAMED]) + ("…" if len(entries) > _NAMED else "")
-    return Notice("entries_held", f"Held back from a file: {named}. `moot held` shows why.")
 
 
 def of_effects(call: Call, events: Sequence[Event]) -> Iterator[Notice]:

@@ -26,12 +26,6 @@ def check_sender(kind: str, senders: Sequence[str], sender: Actor, *, also_peopl
     raise _wrong_role(kind, senders, sender, f"Leave it to the {roles}, or join with `{option('--role', senders[0])}`.")
 
 
-def check_corrector(kind: str, senders: Sequence[str], actor: Actor) -> None:
-    """Raise unless the actor has the role of the sender, or is a person."""
-    if senders and senders[0] not in actor.roles and not actor.person:
-        raise _wrong_role(kind, senders[:1], actor, f"Leave it to the {senders[0]}, or to a person.")
-
-
 def _wrong_role(kind: str, senders: Sequence[str], actor: Actor, remedy: str) -> Refused:
     roles = " or the ".join(senders)
     return Refused(
@@ -66,16 +60,14 @@ def check_lifecycle(pack: str, task: Task) -> None:
         )
 
 
-def wrong_state(kind: str, task: Task, life: Lifecycle, verb: str, *, lacks: bool = False) -> Refused:
-    """The error for a message that cannot move its task. `lacks`: such a message can report missing instructions."""
+def wrong_state(kind: str, task: Task, life: Lifecycle, verb: str) -> Refused:
+    """The error for a message that cannot move its task."""
     starts = [edge.source for edge in life.edges if edge.verb == verb]
     back = [e for e in life.edges if e.target in starts and life.phase(e.source) in ("done", "stopped")]
     ended = " or ".join(dict.fromkeys(edge.source for edge in back))
     hint = f" A {ended} task must first go back to {back[0].target}." if back else ""
     again = next((edge for edge in back if edge.source == task.state), None)
     show = f"`{command_line('task show', task.id)}` shows what can happen next."
-    if lacks and task.phase == "open":
-        show += f" If it has no instructions, report that: `{command_line('instructions missing', task.id)} 'WHY'`."
     return Refused(
         "wrong_state",
         f"{task.id} {is_in(task.state)}: a {kind} cannot {verb} it from there.{hint}",

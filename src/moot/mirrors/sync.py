@@ -27,16 +27,13 @@ from moot.views import queries
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from typing import Any
+    from collections.abc import Iterable, Iterator, Sequence
 
     from moot.api.call import Call
     from moot.api.protocol import Packs
     from moot.api.protocol.form import Form
     from moot.api.protocol.mirrors import Adoption, DocumentFile
-    from moot.core.deciders.held_entry import HeldEntry
     from moot.core.event import Event
-    from moot.engine.unit_of_work import Work
     from moot.mirrors.adopting import Stray
 
 _TURN = 5.0  # seconds to wait for the lock
@@ -100,11 +97,6 @@ class FileMirrors(Mirrors):
             call.adopting = ()
         imported = tuple(f"{stray.root}/{stray.path}" for stray in found)
         return adopted_since(call, start).replace(imported=imported, unreadable=tuple(wrong))
-
-    def corrected(self, call: Call, entry: HeldEntry, data: Any) -> Callable[[Work], None]:
-        from moot.mirrors.resubmitting import resubmission
-
-        return resubmission(call, self._forms(), entry, data)
 
     def _may_be_due(self, call: Call) -> bool:
         """Whether a pack has time limits, and tasks or claims that they may concern. At most once a second."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 
 from moot.api.answer import Answer
@@ -31,13 +32,16 @@ def mirror(call: Call, watch: bool) -> Answer:  # noqa: FBT001 (a verb's flags a
 
 
 def _watching(call: Call) -> Iterator[Answer]:
-    """Keep files and log in sync until interrupted. A failure is reported once and retried."""
+    """Keep files and log in sync until interrupted, or until the workspace is deleted.
+
+    Other failures are reported once and retried.
+    """
     from moot.mirrors.notifications import Notifications  # imported late: it needs threads
 
     assert call.mirrors is not None
     position, trouble = 0, None
     with Notifications() as notifications:
-        while True:
+        while os.path.isdir(call.place.state):
             try:
                 position = position or call.engine.log.head()
                 if not notifications.arm(call.mirrors.folders(call)):
@@ -46,12 +50,19 @@ def _watching(call: Call) -> Iterator[Answer]:
                 told = call.mirrors.sync(call, patient=True)
                 trouble = None
             except Unavailable as error:
+                if not os.path.isdir(call.place.state):
+                    break
                 told = () if error.code == trouble else (in_trouble(error),)
                 trouble = error.code
             for notice in told:
                 yield Answer(result=notice, say=(one_line(f"{notice.code}: {notice.message}", 500),))
             if trouble is not None:
                 time.sleep(PAUSE)
+    raise Unavailable(
+        "workspace_gone",
+        f"The workspace was deleted: there is no {call.place.state} any more.",
+        "`moot init` creates a new one.",
+    )
 
 
 def _waited(call: Call, position: int, notified: int | None) -> int:

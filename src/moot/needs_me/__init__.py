@@ -66,9 +66,9 @@ def answer(call: Call, name: str, text: str) -> Answer:
 
             return reply(call, name, text, None)
         case "held":
-            from moot.api.verbs.mail.held import settle
+            from moot.api.verbs.mail.held import drop
 
-            return settle(call, name, text)
+            return drop(call, name, text)
         case "task":
             from moot.api.verbs.tasks.tasks import moved
 
@@ -133,14 +133,13 @@ def _requests(call: Call, most: int) -> Iterator[Waiting]:
 
 def _held_entries(call: Call, most: int) -> Iterator[Waiting]:
     for entry in queries.held_entries(call.engine.read())[:most]:
-        resubmitting = command_line("held resubmit", entry.id, options="--data @fixed.json")
         yield Waiting(
             kind="held",
             id=entry.id,
             since=entry.at,
             who=entry.path,
             text=entry.reason,
-            command=f"{resubmitting}, or {command_line('held drop', entry.id, options=REASON)}",
+            command=command_line("held drop", entry.id, options=REASON),
             task=entry.task,
         )
 

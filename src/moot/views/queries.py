@@ -179,7 +179,7 @@ def agents(store: Store) -> list[Agent]:
 
 
 def held_entries(store: Store, *, closed: bool = False) -> list[HeldEntry]:
-    """What is held; with `closed`, also what was resubmitted or dropped."""
+    """What is held; with `closed`, also what was dropped."""
     from moot.core.deciders.held_entry import HeldEntry
 
     return [e for _, _, state in _prefixed(store, "entry") if (e := HeldEntry.of(state)).status == "held" or closed]

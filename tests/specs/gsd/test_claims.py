@@ -114,22 +114,6 @@ def test_of_two_claims_in_the_file_the_first_wins_and_the_other_learns_who_has_i
     assert project.file("claims")["claims"] == {}, "an old copy of a claim that lost claims nothing later"
 
 
-@pytest.mark.proves("S4-COO-08")
-def test_a_claim_that_lost_can_be_resubmitted_when_the_path_is_free(project: Project) -> None:
-    project.take(CLAIMED, {**CLAIMED, "plan": "01-03"})
-    (held,) = project.held()
-    assert project.refusal("held resubmit", id=held["id"]).code == "file_held"
-    project.emit(released())
-    taken = project.run("held resubmit", id=held["id"])
-    assert taken.say == (f"{held['id']} is taken.",)
-    assert project.file("claims")["claims"][USERS]["plan"] == "01-03"
-    project.take({**CLAIMED, "plan": "01-04", "agent": ""})
-    (held,) = project.held()
-    project.run("held resubmit", id=held["id"], data={**CLAIMED, "plan": "01-04", "path": "b.ts"})
-    assert project.file("claims")["claims"]["b.ts"]["plan"] == "01-04"
-    assert project.held() == []
-
-
 @pytest.mark.proves("S4-COO-09")
 @pytest.mark.parametrize("surface", ["api", "file"])
 def test_the_samples_claim_release_and_satisfy(project: Project, surface: str) -> None:

@@ -116,20 +116,6 @@ def test_a_failure_shows_its_output(assigned: Project) -> None:
     assert project.held() == []
 
 
-@pytest.mark.proves("S0-BR-04")
-def test_a_failure_that_counts_no_errors_is_flagged(assigned: Project) -> None:
-    project = assigned
-    build = {**MATCHING["failed"], "errors": 0}
-    answer = project.run("send", "Dev", type="completion_report", data=report(buildResult=build))
-    assert "failed_without_errors" in {warning.code for warning in answer.warnings}
-    assert "failed_without_errors" in flags(project)
-    project.assign(assignment("task-002"))
-    project.append("team-lead", report("task-002", buildResult=build))
-    project.look()
-    assert project.state("task-002") == "awaiting_review"
-    assert "failed_without_errors" in flags(project, "task-002")
-
-
 @pytest.mark.proves("S0-BR-05")
 def test_no_build_is_possible_here(project: Project) -> None:
     project.join("Dev", "developer")

@@ -115,18 +115,6 @@ def test_a_dry_run_gives_the_verdict_and_sends_nothing(project: Project) -> None
 
 
 @pytest.mark.proves("S0-BP-02")
-def test_a_dry_run_gives_the_warnings_of_the_real_message(project: Project) -> None:
-    project.assign()
-    project.report()
-    data = report(summary="Now with tests.")
-    tried, done = (
-        [warning.code for warning in project.run("send", "Dev", type=data["type"], data=data, dry_run=dry).warnings]
-        for dry in (True, False)
-    )
-    assert tried == done == ["clock_differs", "not_created", "not_found", "amendment"]
-
-
-@pytest.mark.proves("S0-BP-02")
 @pytest.mark.parametrize("text", ["{", '{"taskId": "task-001",}', "[]", '"text"', "null", "", "{} {}", "{'a': 1}"])
 def test_what_is_no_json_object_reaches_no_mailbox(project: Project, text: str) -> None:
     for words in (("--data", "-"), ("--dry-run", "--data", "-")):

@@ -339,7 +339,7 @@ def test_all_files_that_moot_writes_have_one_convention(project: Project) -> Non
     assert given["filesToCreate"] == ["src/a.ts", "src/b.ts"]
     assert list(answer) == list(report())
     assert answer["filesCreated"] == ["src/a.ts"]
-    project.run("mailbox clear", name="@developer", force=True)
+    project.run("ack", "Dev", ids=(project.mailbox("developer")[0]["id"],))
     times = [
         project.file("developer")["lastRead"],
         *(project.entry()[key] for key in ("createdAt", "updatedAt")),

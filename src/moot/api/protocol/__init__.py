@@ -59,9 +59,8 @@ class MessageType(Record):
     creates: Mapping[str, Any] | None = None  # the lifecycle of the task it creates; fields for title, body, extra
     moves: str | None = None  # the verb that moves its task
     reason: str | None = None  # the field with the reason of the move
-    missing: Mapping[str, Any] | None = None  # see `moot.api.protocol.missing_instructions`
     receipt: Mapping[str, Any] | None = None  # see `moot.api.protocol.observed_results`
-    repeat: str = "store"  # store, ignore (an equal one has no effect), amend (the same, and a different one amends)
+    repeat: str = "store"  # store, ignore (an equal one has no effect, a different one is refused)
     how: str = "message"  # or event
 
     @property

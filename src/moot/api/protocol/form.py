@@ -157,17 +157,6 @@ class Form(ABC):
         """
         return None
 
-    def corrected(self, data: Any, *, whole: bool) -> Any:
-        """The content of a file that was quarantined and corrected, or with only one entry that was held.
-
-        `data` is JSON, or a text for a file that is not. With `whole` it may also be one entry of the file.
-        """
-        if not whole:
-            raise Malformed("a file of this form has no entries")
-        from moot.api.protocol import strict_json
-
-        return self.read(data.encode() if isinstance(data, str) else strict_json.dump(data))
-
     def read_news(self, data: bytes, store: Store, one: Instance) -> Any:  # noqa: ARG002
         """Parse a changed file. A form may skip what the views prove to be unchanged."""
         return self.read(data)

@@ -79,28 +79,9 @@ _MESSAGE = _table(
         "answers": _text("The type of message that it answers."),
         "repeat": _choice(
             "What happens to another such message after the task was moved: `store` (the default) stores it; `ignore` "
-            "drops it if it is equal, and refuses it otherwise; `amend` drops it if it is equal, and takes it as a "
-            "correction otherwise.",
+            "drops it if it is equal, and refuses it otherwise.",
             "store",
             "ignore",
-            "amend",
-        ),
-        "missing": _table(
-            {
-                "says": _text("The field with the explanation."),
-                "shape": {
-                    "type": "object",
-                    "description": "The values by which such a report is recognized. Objects may have more keys.",
-                },
-                "fills": {"type": "object", "description": "The other values of a ready-made report."},
-                "stored": {
-                    "type": "object",
-                    "description": "Fields whose value is stored with the task, and what they have without one.",
-                },
-            },
-            "says",
-            "shape",
-            said="The report that a task has no instructions: `moot instructions missing` sends it.",
         ),
         "receipt": _table(
             {

@@ -2,10 +2,9 @@
 
     prepared    checks the sender and the schema, sets the timestamp, makes paths relative
     accepted    raises one error with all defects, if there are any
-    without_instructions   lets a report through that its task has no instructions
     deliver     creates or moves the task, and stores the message for its recipients
 
-A pack with code of its own calls these four and adds its own checks in between.
+A pack with code of its own calls these three and adds its own checks in between.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from moot.core.deciders.message import SendMessage
 from moot.core.errors import Refused
 from moot.core.schema import Defect, defects
 from moot.core.schema.phrases import NOTHING, shown
-from moot.core.task import AddTask, AmendTask, MoveTask
+from moot.core.task import AddTask, MoveTask
 from moot.core.text import counted
 from moot.views import queries
 
@@ -34,15 +33,12 @@ if TYPE_CHECKING:
 
 _MESSAGE = "Correct all of them and send it again; `--dry-run` checks without sending."
 _EVENT = "Correct all of them and emit it again."
-AMENDMENT = "amendment: a later report for an attempt that is in review"
 
 
 def hear(work: Work, protocol: Protocol, saying: Saying) -> None:
     """The default for packs without code for it."""
     saying = prepared(work, saying)
-    flags = content.clock_flags(saying.data.get(saying.spec.stamp or ""), saying.now)
-    saying = accepted(protocol.pack, saying, content.too_deep(saying.data), flags)
-    deliver(work, protocol, without_instructions(work, protocol.pack, saying))
+    deliver(work, protocol, accepted(protocol.pack, saying, content.too_deep(saying.data)))
 
 
 def prepared(work: Work, saying: Saying) -> Saying:
@@ -78,15 +74,6 @@ def _correction(saying: Saying) -> str:
     if saying.source is not None:
         return f"Correct all of them and add the entry to {saying.source} again."
     return _EVENT if saying.spec.how == "event" else _MESSAGE
-
-
-def without_instructions(work: Work, pack: Pack, saying: Saying) -> Saying:
-    """The message; if it reports that its task has no instructions, flagged, and its task prepared for it."""
-    if saying.spec.missing is None:
-        return saying
-    from moot.api.protocol import missing_instructions
-
-    return missing_instructions.admitted(work, pack, saying)
 
 
 def deliver(work: Work, protocol: Protocol, saying: Saying) -> None:
@@ -162,7 +149,7 @@ def _move(work: Work, protocol: Protocol, saying: Saying, task: Task, verb: str)
     edge = life.edge(verb, task.state)
     if edge is None:
         if not any(e.verb == verb and e.target == task.state for e in life.edges):
-            raise rules.wrong_state(spec.name, task, life, verb, lacks=spec.missing is not None)
+            raise rules.wrong_state(spec.name, task, life, verb)
         _again(work, protocol, saying, task)
         return
     reason = saying.data.get(spec.reason) if spec.reason else None
@@ -194,17 +181,8 @@ def _again(work: Work, protocol: Protocol, saying: Saying, task: Task) -> None:
         _store(work, protocol.pack, saying, task)
         return
     earlier = work.messages_of_task(task.id, task.attempt, spec.name)
-    if any(_is_repeat(saying, message.data or {}) for message in earlier if not _proves_more(saying, message)):
-        return  # an identical repeat has no effect
-    if spec.repeat == "ignore":
+    if not any(_is_repeat(saying, message.data or {}) for message in earlier):
         raise rules.wrong_state(spec.name, task, work.lifecycle(task.lifecycle), spec.moves or "")
-    _store(work, protocol.pack, saying.replace(flags=(*saying.flags, AMENDMENT)), task)
-    work.do("task", task.id, AmendTask(report=saying.id))
-
-
-def _proves_more(saying: Saying, earlier: Message) -> bool:
-    """Whether its result is observed, and that of the earlier message only claimed."""
-    return saying.evidence is not None and earlier.evidence != saying.evidence
 
 
 def _is_repeat(saying: Saying, earlier: Mapping[str, Any]) -> bool:

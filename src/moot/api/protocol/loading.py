@@ -82,7 +82,6 @@ def _type(
         moves=data.get("moves"),
         repeat=data.get("repeat", "store"),
         reason=data.get("reason"),
-        missing=data.get("missing"),
         receipt=data.get("receipt"),
     )
 

@@ -9,14 +9,12 @@ from moot.core.text import counted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from moot.api.answer import Notice
     from moot.api.call import Call
-    from moot.core.deciders.held_entry import HeldEntry
     from moot.core.event import Event
-    from moot.engine.unit_of_work import Work
 
 
 class Adoption(Record):
@@ -83,10 +81,6 @@ class Mirrors(ABC):
     def adopt(self, call: Call, packs: Sequence[str]) -> Adoption:  # noqa: ARG002
         """Take over the files of these packs as they are: the states that they record, and files in the wrong place."""
         return Adoption()
-
-    @abstractmethod
-    def corrected(self, call: Call, entry: HeldEntry, data: Any) -> Callable[[Work], None]:
-        """A decision that takes the corrected content of a held entry or a quarantined file, or raises."""
 
     def restore(self, call: Call, document: str) -> tuple[Notice, ...]:  # noqa: ARG002
         """Write the file of a document again. What is in it now is absorbed, or quarantined if it cannot be read."""

@@ -189,7 +189,7 @@ def _task_of(place: Place, said: Mapping[str, Any], names: _Names) -> Found:
     for key in ("creates", "moves"):
         if key in said and "task" not in written:
             yield (*place, key), f"`{key}` requires `task`: the field that names the task"
-    for key in ("reason", "repeat", "missing"):
+    for key in ("reason", "repeat"):
         if key in said and "moves" not in written:
             yield (*place, key), f"`{key}` requires `moves`"
     creates = said.get("creates")
@@ -210,10 +210,7 @@ def _fields(place: Place, said: Mapping[str, Any], schema: Mapping[str, Any] | N
     creates = said.get("creates", {})
     single: list[tuple[Place, Any]] = [((*place, key), said.get(key)) for key in ("task", "stamp", "reason")]
     single += [((*place, "creates", key), creates.get(key)) for key in ("title", "body")]
-    missing = said.get("missing", {})
-    single += [((*place, "missing", "says"), missing.get("says"))]
     single += [((*place, "receipt", "field"), said.get("receipt", {}).get("field"))]
-    single += [((*place, "missing", key, n), n) for key in ("shape", "fills", "stored") for n in missing.get(key, {})]
     listed = [((*place, "paths", n), name) for n, name in enumerate(said.get("paths", ()))]
     listed += [((*place, "creates", "extra", n), name) for n, name in enumerate(creates.get("extra", ()))]
     listed += [((*place, "order", n), name.partition(".")[0]) for n, name in enumerate(said.get("order", ())) if name]

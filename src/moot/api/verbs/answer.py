@@ -14,10 +14,7 @@ if TYPE_CHECKING:
     from moot.api.answer import Answer
     from moot.api.call import Call
 
-_CAN_BE = (
-    "A message (m-…), a checkpoint (k-…) or a held entry (h-…) can be answered; `moot inbox`, `moot checkpoints` and "
-    "`moot held` list them."
-)
+_CAN_BE = "A message (m-…) or a checkpoint (k-…) can be answered; `moot inbox` and `moot checkpoints` list them."
 
 
 def answer(call: Call, id: str, text: str) -> Answer:  # noqa: A002
@@ -33,10 +30,6 @@ def answer(call: Call, id: str, text: str) -> Answer:  # noqa: A002
 
             people_only(call.caller, f"`{command_line('answer', id)}`")
             return resolve(call, id, text, None)
-        case "entry":
-            from moot.api.verbs.mail.held import settle
-
-            return settle(call, id, text)
         case "task":
             note = f"@{text}" if text.startswith("@") else text
             raise Refused(
@@ -57,25 +50,18 @@ def answer(call: Call, id: str, text: str) -> Answer:  # noqa: A002
 VERBS = (
     Verb(
         "answer",
-        "Answer a message, a checkpoint or a held entry, whichever has this id.",
+        "Answer a message or a checkpoint, whichever has this id.",
         answer,
         kind="own",
         params=(
-            Param(
-                "id", "The message (m-…), the checkpoint (k-…) or the held entry (h-…).", positional=True, required=True
-            ),
+            Param("id", "The message (m-…) or the checkpoint (k-…).", positional=True, required=True),
             Param("text", "The answer.", type="words", positional=True, required=True),
             KEY,
         ),
         examples=(
             "moot answer m-4k2xw9a 'Reviewed.'",
             "moot answer k-4k2xw9a yes",
-            "moot answer h-8sk2m1x @fixed.json",
         ),
-        detail=(
-            "For a message it is `moot reply`; for a checkpoint it is `moot checkpoint resolve`, only for people. For "
-            "a held entry, a JSON object is the corrected message, as with `moot held resubmit`; any other text is the "
-            "reason to drop it, as with `moot held drop`."
-        ),
+        detail="For a message it is `moot reply`; for a checkpoint it is `moot checkpoint resolve`, only for people.",
     ),
 )

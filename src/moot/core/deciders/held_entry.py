@@ -2,7 +2,7 @@
 
 What always holds:
 - The original bytes are in the log (an entry), or in a blob that the log names (a whole file).
-- A held entry does not affect any task or mailbox until it is resubmitted, and then exactly once.
+- A held entry does not affect any task or mailbox. A corrected entry in the file is a new one.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from moot.core.errors import Held, Refused, Unknown
 from moot.core.kind import Kind
 from moot.core.payload import Payload
 from moot.core.record import Record, unreachable
-from moot.core.text import REASON, command_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,14 +54,6 @@ class FileQuarantined(QuarantineFile, Payload):
     blobs = ("sha256",)
 
 
-class EntryResubmitted(Payload):
-    type = "entry:resubmitted"
-    said = "resubmitted"
-    asides = (("message", "as {message}"),)
-    marks = ("message",)
-    message: str  # empty if it was not a single message
-
-
 class EntryDropped(Payload):
     type = "entry:dropped"
     said = "dropped"
@@ -70,14 +61,12 @@ class EntryDropped(Payload):
     reason: str
 
 
-EVENTS: dict[str, type[Payload]] = {
-    cls.type: cls for cls in (EntryHeld, FileQuarantined, EntryResubmitted, EntryDropped)
-}
+EVENTS: dict[str, type[Payload]] = {cls.type: cls for cls in (EntryHeld, FileQuarantined, EntryDropped)}
 
 
 class HeldEntry(Record):
     id: str
-    status: str = ""  # empty (none), held, resubmitted, dropped
+    status: str = ""  # empty (none), held, dropped
     kind: str = "entry"  # or file
     path: str = ""
     mirror: str = ""
@@ -87,21 +76,14 @@ class HeldEntry(Record):
     reason: str = ""
     defects: tuple[dict[str, Any], ...] = ()
     task: str | None = None
-    message: str | None = None
     at: str = ""
-
-
-class Resubmit(Record):
-    message: str = ""
 
 
 class Drop(Record):
     reason: str
 
 
-def decide(
-    state: HeldEntry, command: HoldEntry | QuarantineFile | Resubmit | Drop, _facts: object = None
-) -> list[Payload]:
+def decide(state: HeldEntry, command: HoldEntry | QuarantineFile | Drop, _facts: object = None) -> list[Payload]:
     match command:
         case HoldEntry():
             _check_new(state)
@@ -109,11 +91,8 @@ def decide(
         case QuarantineFile():
             _check_new(state)
             return [FileQuarantined(**command.__dict__)]
-        case Resubmit():
-            check_open(state)
-            return [EntryResubmitted(message=command.message)]
         case Drop():
-            check_open(state)
+            _check_open(state)
             if not command.reason.strip():
                 raise Refused("reason_missing", "`drop` requires a reason.", "Give one: `--reason '…'`.")
             return [EntryDropped(reason=command.reason)]
@@ -121,20 +100,7 @@ def decide(
             unreachable(command)
 
 
-def whole_file(entry: HeldEntry) -> Refused:
-    """A file in quarantine cannot be delivered as it is."""
-    name = entry.id
-    return Refused(
-        "whole_file",
-        f"{name} is a whole file that could not be read: {entry.reason}.",
-        f"Read it: `{command_line('held show', name)}`. Give its corrected content, or one message of it: "
-        f"`{command_line('held resubmit', name, options='--data @fixed.json')}`. Or drop it: "
-        f"`{command_line('held drop', name, options=REASON)}`.",
-        entry=name,
-    )
-
-
-def check_open(state: HeldEntry) -> None:
+def _check_open(state: HeldEntry) -> None:
     """Raise unless it is held."""
     if not state.status:
         raise Unknown("unknown_entry", f"There is no held entry {state.id}.", "`moot held` lists the held entries.")
@@ -154,8 +120,6 @@ def evolve(state: HeldEntry, event: Payload, meta: Meta) -> HeldEntry:
         case FileQuarantined():
             fields = {k: v for k, v in event.__dict__.items() if k != "size"}
             return HeldEntry(id=state.id, status="held", kind="file", code="unparsable", at=meta.at, **fields)
-        case EntryResubmitted():
-            return state.replace(status="resubmitted", message=event.message or None)
         case EntryDropped():
             return state.replace(status="dropped")
         case _:

@@ -77,7 +77,7 @@ class Cleared(Payload):
     quiet = ("reason",)
     marks = ("ids", "read_at")
     ids: tuple[str, ...]
-    reason: str  # completed, reset, emptied (by a file's writer), asked
+    reason: str  # completed, reset, emptied (by a file's writer)
     read_at: str | None = None
 
 

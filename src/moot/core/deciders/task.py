@@ -26,8 +26,6 @@ from moot.core.task import (
     PRIORITIES,
     Added,
     AddTask,
-    Amended,
-    AmendTask,
     Assigned,
     Blocked,
     BlockTask,
@@ -87,8 +85,6 @@ def decide(task: Task, command: Command, life: Lifecycle) -> list[Payload]:
             if command.done not in task.waits:
                 return []
             return [Readied(done=command.done, waits=tuple(t for t in task.waits if t != command.done))]
-        case AmendTask():
-            return [Amended(report=command.report)] if task.phase == "review" else []
         case DescribeTask():
             news = {k: v for k, v in command.extra.items() if task.extra.get(k) != v}
             return [Described(extra=news)] if news else []
@@ -346,8 +342,6 @@ def _evolved(task: Task, event: Payload, meta: Meta) -> Task:
             )
         case Readied():
             return task.replace(waits=event.waits)
-        case Amended():
-            return task.replace(report=event.report, changed_at=later(at, task.changed_at))
         case Described():
             return task.replace(extra={**task.extra, **event.extra}, changed_at=later(at, task.changed_at))
         case Edited() | Noted() | Assigned() | Unassigned() | Unflagged():

@@ -152,15 +152,6 @@ class Readied(Payload):
     waits: tuple[str, ...] = ()
 
 
-class Amended(Payload):
-    """A newer report for the attempt that is in review."""
-
-    type = "task:amended"
-    said = "newer report: {report}"
-    marks = ("report",)
-    report: str
-
-
 class Described(Payload):
     """Fields that a pack keeps on the task were set or changed."""
 
@@ -225,7 +216,7 @@ class Unassigned(Payload):
 
 
 EVENTS: dict[str, type[Payload]] = {
-    **{cls.type: cls for cls in (Added, Flagged, Unflagged, Blocked, Readied, Amended, Described)},
+    **{cls.type: cls for cls in (Added, Flagged, Unflagged, Blocked, Readied, Described)},
     **{cls.type: cls for cls in (Edited, Noted, Assigned, Unassigned)},
     **dict.fromkeys((*TYPES.values(), OTHER), Moved),
 }
@@ -352,10 +343,6 @@ class ReadyTask(Record):
     done: str
 
 
-class AmendTask(Record):
-    report: str
-
-
 class DescribeTask(Record):
     extra: dict[str, Any]
 
@@ -394,4 +381,4 @@ class LapseAssignment(Record):
 
 
 Change = EditTask | NoteTask | AssignTask | LapseAssignment | FlagTask | UnflagTask
-Command = AddTask | MoveTask | LapseTask | BlockTask | ReadyTask | AmendTask | DescribeTask | Change
+Command = AddTask | MoveTask | LapseTask | BlockTask | ReadyTask | DescribeTask | Change

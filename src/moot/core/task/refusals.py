@@ -73,18 +73,6 @@ def check_takes_files(task: Task, life: Lifecycle | None) -> None:
         )
 
 
-def check_messages_done(task: Task) -> None:
-    """A task's messages stay in its protocol's file until the task is done."""
-    if task.exists and task.phase != "done":
-        raise Refused(
-            "task_open",
-            f"{task.id} {is_in(task.state)}: its messages are still needed.",
-            "Approve the task, which clears them, or use --force.",
-            task=task.id,
-            state=task.state,
-        )
-
-
 def check_stopped(task: Task) -> None:
     """A person's answer restarts only a task that has stopped."""
     if task.phase != "stopped":

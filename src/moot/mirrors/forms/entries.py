@@ -147,11 +147,6 @@ class EntriesForm(Form):
         read = content.get(self._read) if self._read else None
         return Content(entries=content[self._list], read=read, data=data, extra=extra)
 
-    def corrected(self, data: Any, *, whole: bool) -> Content:
-        if whole and isinstance(self.type_of(data), MootError):
-            return self.read(strict_json.dump(data))
-        return Content(entries=[data], read=None, data=self._written([data], None))
-
     def vet(self, data: bytes) -> list[Defect]:
         if unread := super().vet(data):
             return unread
@@ -310,9 +305,10 @@ class EntriesForm(Form):
             refused.append(unknown)
             notices += _notice(one, identity, unknown)
         if facts.clears:
-            notices += self._take_clear(work, one, content.read, memo)
+            self._take_clear(work, content.read, memo)
         if facts.old:
-            notices.append(self._tell_of_old(work, one))
+            said = f"{one.name} is an empty file that moot wrote earlier: an old copy, so nothing is cleared."
+            notices.append(Notice("mailbox_not_emptied", said))
         rest = tuple(fresh.replace(missing=fresh.missing - heard.get(fresh.text, 0)) for fresh in facts.fresh[done:])
         left = facts.replace(fresh=rest, back=(), clears=False) if rest else None
         return Taken(notices=tuple(notices), rest=left, refused=tuple(refused))
@@ -346,32 +342,13 @@ class EntriesForm(Form):
                 heard[fresh.text] = heard.get(fresh.text, 0) + 1
         return None
 
-    def _take_clear(self, work: Work, one: Instance, last_read: object, memo: Any) -> list[Notice]:
-        """Clear the messages that the file showed before it was emptied. Unread ones stay unread, with a warning."""
-        there = [d for d in queries.shown_in_file(work.store, self.spec.mailbox, self.spec.types) if d.entry.id in memo]
-        if not there:
-            return []
-        ids = tuple(d.entry.id for d in there)
-        at = time_of(last_read, work.mailbox(self.spec.mailbox, ids).last_read, work.at)
-        work.do("mailbox", self.spec.mailbox, Clear(ids=ids, reason="emptied", at=at), pack=self.spec.pack)
-        unread = [d for d in there if not d.entry.settled]
-        if not unread:
-            return []
-        listed = ", ".join(f"{d.entry.id} ({d.message.task})" if d.message.task else d.entry.id for d in unread)
-        said = f"{one.name} was emptied. Unread and hidden now: {listed}."
-        back = f"`{command_line('mailbox restore', self.spec.mailbox)}` puts them back."
-        return [Notice("mailbox_emptied", f"{said} {back}")]
-
-    def _tell_of_old(self, work: Work, one: Instance) -> Notice:
-        """Say that an empty file like those that moot wrote is an old copy: its writer may have meant to clear."""
-        said = "was replaced by an empty file that moot wrote earlier: an old copy, so nothing was cleared."
-        newer = f"set {self._read} to the time of clearing, or run " if self._read else ""
-        said += f" To clear it, {newer}`{command_line('mailbox clear', self.spec.mailbox, options='--force')}`."
-        if any(mirror.form == "lines" and mirror.pack == self.spec.pack for mirror in self.packs.mirrors):
-            from moot.api.protocol.journal_lines import WARN, note
-
-            note(work, self.spec.pack, WARN, f"{one.path} {said}")
-        return Notice("mailbox_not_emptied", f"{one.name} {said}")
+    def _take_clear(self, work: Work, last_read: object, memo: Any) -> None:
+        """Clear the messages that the file showed before it was emptied. Unread ones stay unread."""
+        there = queries.shown_in_file(work.store, self.spec.mailbox, self.spec.types)
+        ids = tuple(d.entry.id for d in there if d.entry.id in memo)
+        if ids:
+            at = time_of(last_read, work.mailbox(self.spec.mailbox, ids).last_read, work.at)
+            work.do("mailbox", self.spec.mailbox, Clear(ids=ids, reason="emptied", at=at), pack=self.spec.pack)
 
     def _take_read(self, work: Work, one: Instance, last_read: object, in_hand: Sequence[str]) -> Taken:
         """Acknowledge the messages in the file, because it has a new time of the last read."""

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from moot.views.queries import Delivery
     from moot.views.store import Store
 
-_PUT_BACK = ("emptied", "asked")  # reasons of a manual clear; messages of a completed or reset task stay cleared
-
 
 class KnownMessages:
     """The messages in the log, loaded as needed. `showed`: the ids of those that the file showed."""
@@ -46,7 +44,7 @@ class KnownMessages:
             count = max(0, count - left)
             known = [d for d in known if d.message.attempt == task.attempt]
         visible = sum(d.entry.hidden is None for d in known)
-        hidden = [d.entry.id for d in known if d.entry.hidden in _PUT_BACK][: max(0, count - visible)]
+        hidden = [d.entry.id for d in known if d.entry.hidden == "emptied"][: max(0, count - visible)]
         return [d.entry.id for d in known][:count], hidden, count - len(known)
 
     def _messages(self, task: str | None) -> list[Delivery]:

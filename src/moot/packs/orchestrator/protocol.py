@@ -6,10 +6,10 @@ import os
 
 from moot.api.protocol import Protocol
 from moot.api.protocol.content import normalise_paths
-from moot.api.protocol.hearing import accepted, deliver, prepared, without_instructions
+from moot.api.protocol.hearing import accepted, deliver, prepared
 from moot.core.errors import Held, Refused
-from moot.core.principal import name_of, same_agent
-from moot.core.task import DescribeTask
+from moot.core.principal import Actor, name_of, same_agent
+from moot.core.task import DescribeTask, MoveTask
 from moot.core.text import REASON, command_line
 from moot.packs.orchestrator import limits, rules
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from moot.views.store import Store
 
 _UNPROVEN = ("failed", "not_verified")
+_NO_INSTRUCTIONS = "missing_instructions: its sender found no instructions for this attempt"
 _DOUBTFUL = ("said_before", "missing_instructions")  # flags: an old copy, work without instructions
 
 
@@ -51,14 +52,15 @@ class Orchestrator(Protocol):
     def hear(self, work: Work, saying: Saying) -> None:
         saying = prepared(work, saying)
         from_file = saying.source is not None
-        beyond, flags = rules.review(saying.spec.name, saying.data, from_file=from_file, at=saying.now)
-        saying = without_instructions(work, self.pack, accepted(self.pack, saying, beyond, flags))
+        beyond, flags = rules.review(saying.spec.name, saying.data, from_file=from_file)
+        saying = accepted(self.pack, saying, beyond, flags)
         task = work.task(saying.data["taskId"])
         if task.exists and task.lifecycle == self.pack.name:
             _check_platform(task, saying.data["platform"])
             if saying.spec.name == "completion_report":
                 _check_taker(work, saying, task)
                 saying = saying.replace(flags=(*saying.flags, *_differences(work, saying, task)))
+                saying = _without_instructions(work, saying, task)
             elif "platform" not in task.extra and task.phase in ("open", "working"):
                 work.do("task", task.id, DescribeTask(extra={"platform": saying.data["platform"]}))
         deliver(work, self, saying)
@@ -107,6 +109,18 @@ def _exists(root: str, path: str) -> bool:
 def _differences(work: Work, saying: Saying, task: Task) -> list[str]:
     given = work.messages_of_task(task.id, task.attempt, "task_assignment")
     return rules.differences((given[-1].data if given else None) or {}, saying.data, saying.facts.get("absent", ()))
+
+
+def _without_instructions(work: Work, saying: Saying, task: Task) -> Saying:
+    """A report that says that its task has no instructions is flagged, and starts the task if nobody did."""
+    explained = saying.data["buildResult"]["status"] == "not_verified" and saying.data["summary"].strip()
+    if not explained or task.phase not in ("open", "working"):
+        return saying
+    if work.messages_of_task(task.id, task.attempt, "task_assignment"):
+        return saying
+    if task.phase == "open":
+        work.do("task", task.id, MoveTask(verb="claim", actor=Actor(principal="moot"), flags=(_NO_INSTRUCTIONS,)))
+    return saying.replace(flags=(*saying.flags, _NO_INSTRUCTIONS))
 
 
 def _check_platform(task: Task, found: str) -> None:

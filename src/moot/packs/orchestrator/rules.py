@@ -1,11 +1,8 @@
-"""Checks of the two messages that the schemas cannot express.
-
-Pure: source and arrival time of a message are arguments. The schemas refuse malformed data.
-"""
+"""Checks of the two messages that the schemas cannot express. Pure. The schemas refuse malformed data."""
 
 from __future__ import annotations
 
-from moot.api.protocol.content import clock_flags, too_deep
+from moot.api.protocol.content import too_deep
 from moot.core.schema import Defect
 from moot.core.schema.phrases import NOTHING, shown
 
@@ -17,18 +14,9 @@ if TYPE_CHECKING:
 _NAMED = 5
 
 
-def review(
-    kind: str, data: dict[str, Any], *, from_file: bool, at: float | None = None
-) -> tuple[list[Defect], list[str]]:
-    """Defects that the schema cannot find, and flags: each is a code, a colon and a sentence for the reviewer.
-
-    `at` is the arrival time in seconds since 1970; without it, times are not compared.
-    """
-    wrong: list[Defect] = []
-    flags = clock_flags(data.get("timestamp"), at)
-    if kind == "completion_report":
-        wrong, about_build = _review_build(data.get("buildResult"), from_file)
-        flags = about_build + _twice_listed(data) + flags
+def review(kind: str, data: dict[str, Any], *, from_file: bool) -> tuple[list[Defect], list[str]]:
+    """Defects that the schema cannot find, and flags: each is a code, a colon and a sentence for the reviewer."""
+    wrong, flags = _review_build(data.get("buildResult"), from_file) if kind == "completion_report" else ([], [])
     return wrong + too_deep(data), flags
 
 
@@ -38,17 +26,12 @@ def _review_build(build: Any, from_file: bool) -> tuple[list[Defect], list[str]]
         return [], ["build_not_verified: no build was run for this report"]
     if status != "failed":
         return [], []
-    wrong, flags = [], []
-    if build.get("output", "") == "":
-        # A file cannot be refused: a reported failure without output is better than no report.
-        if from_file:
-            flags.append("failed_without_output: the build failed and the report does not show its output")
-        else:
-            found = shown("") if "output" in build else NOTHING
-            wrong.append(Defect("buildResult.output", "the output of the build when status is failed", found))
-    if build.get("errors") == 0 and build.get("errors") is not False:
-        flags.append("failed_without_errors: the build failed, yet the report counts 0 errors")
-    return wrong, flags
+    if build.get("output", "") != "":
+        return [], []
+    if from_file:  # a file cannot be refused: a reported failure without output is better than no report
+        return [], ["failed_without_output: the build failed and the report does not show its output"]
+    found = shown("") if "output" in build else NOTHING
+    return [Defect("buildResult.output", "the output of the build when status is failed", found)], []
 
 
 def reported(data: Mapping[str, Any]) -> list[str]:
@@ -63,11 +46,6 @@ def differences(assignment: Mapping[str, Any], data: Mapping[str, Any], absent: 
     gone = [*absent]
     found = [f"not_created: asked for, and not reported as created: {_listed(left_out)}"] if left_out else []
     return [*found, f"not_found: reported, and not in the worktree: {_listed(gone)}"] if gone else found
-
-
-def _twice_listed(data: dict[str, Any]) -> list[str]:
-    both = [path for path in _texts(data, "filesCreated") if path in _texts(data, "filesModified")]
-    return [f"created_and_modified: listed as both: {_listed(both)}"] if both else []
 
 
 def _listed(paths: list[str]) -> str:

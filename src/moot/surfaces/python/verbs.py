@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from moot.api.verbs.documents import DocumentDifference, ListedDocument, RestoredDocument, ShownDocument
     from moot.api.verbs.events import Awaited
     from moot.api.verbs.leaving import Departure
-    from moot.api.verbs.mail.held import TakenContent
     from moot.api.verbs.mail.inbox import Inbox, Overdue
     from moot.api.verbs.mail.mailbox import Instructions, MailboxView, UnreadMail
     from moot.api.verbs.mail.send import StoredMessage
@@ -163,7 +162,7 @@ class Verbs(Tasks, Handling, Searching, Carrying, Guarding, Briefing, Drives):
         return self._ask("reply", locals())
 
     def answer(self, id: str, text: str, *, key: str | None = None) -> StoredMessage | Checkpoint | HeldEntry:
-        """Answer a message, a checkpoint or a held entry, whichever has this id. A checkpoint is only for people."""
+        """Answer a message or a checkpoint, whichever has this id. A checkpoint is only for people."""
         return self._ask("answer", locals())
 
     def inbox(self, *, all: bool = False, peek: bool = False, limit: int = 50, bytes: int = 256 << 10) -> Inbox:
@@ -189,22 +188,8 @@ class Verbs(Tasks, Handling, Searching, Carrying, Guarding, Briefing, Drives):
         """The mailboxes of the packs, each with its unread messages."""
         return self._ask("mailboxes", locals())
 
-    def mailbox_clear(
-        self, name: str, *, task: str | None = None, force: bool = False, key: str | None = None
-    ) -> list[str]:
-        """Remove messages from a protocol's file; returns their ids."""
-        return self._ask("mailbox clear", locals())["cleared"]
-
-    def mailbox_restore(self, name: str, *, task: str | None = None, key: str | None = None) -> list[str]:
-        """Put messages that were cleared back into the file; returns their ids."""
-        return self._ask("mailbox restore", locals())["restored"]
-
     def instructions(self, task: str | None = None) -> Instructions:
         return self._ask("instructions", locals())
-
-    def instructions_missing(self, task: str, text: str, *, key: str | None = None) -> StoredMessage:
-        """Report that a task has no instructions; `text` says what is missing."""
-        return self._ask("instructions missing", locals())
 
     def pack_check(self, name: str | None = None) -> PackCheck:
         """Check the files of a pack, or of all active packs, and every entry in them. Changes nothing."""
@@ -254,9 +239,6 @@ class Verbs(Tasks, Handling, Searching, Carrying, Guarding, Briefing, Drives):
 
     def held_show(self, id: str) -> HeldEntry:
         return self._ask("held show", locals())
-
-    def held_resubmit(self, id: str, *, data: Any = None, key: str | None = None) -> StoredMessage | TakenContent:
-        return self._ask("held resubmit", locals())
 
     def held_drop(self, id: str, *, reason: str, key: str | None = None) -> HeldEntry:
         return self._ask("held drop", locals())

@@ -1,30 +1,24 @@
-"""mailboxes, mailbox, mailbox clear, mailbox restore, instructions: the mailboxes of a protocol."""
+"""mailboxes, mailbox, instructions: the mailboxes of a protocol."""
 
 from __future__ import annotations
 
 from moot.api.answer import Answer, Table
-from moot.api.catalogue import KEY, Param, Verb
+from moot.api.catalogue import Param, Verb
 from moot.api.message_view import ROOM, Letter, message_lines, newest_whole, of_delivery
-from moot.api.protocol import missing_instructions
 from moot.core import timestamps
-from moot.core.deciders.mailbox import Clear, Restore
 from moot.core.errors import Refused, Unknown
 from moot.core.principal import label, same_agent
 from moot.core.record import Record
-from moot.core.task.refusals import check_messages_done, unknown
-from moot.core.text import age, command_line, counted, fence, one_line
+from moot.core.task.refusals import unknown
+from moot.core.text import age, counted, fence, one_line
 from moot.views import queries, states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from moot.api.call import Call
-    from moot.core.deciders.message import Message
     from moot.core.task import Step, Task
-    from moot.engine.unit_of_work import Work
     from moot.views.queries import Delivery
     from moot.views.store import Store
-
-_BY_HAND = ("emptied", "asked")  # clears that may be accidental; readers still see what they hide
 
 
 class MailboxView(Record):
@@ -124,16 +118,16 @@ def mailbox(call: Call, name: str | None, task: str | None, all: bool) -> Answer
 
 
 def _visible(store: Store, delivery: Delivery, *, of_task: bool) -> bool:
-    """Whether to list it. A message cleared by hand is still listed if it is unread, or if its task is asked for."""
+    """Whether to list it. One whose file was emptied is still listed if it is unread, or with its task."""
     entry = delivery.entry
     return entry.hidden is None or (_can_return(store, delivery) and (of_task or not entry.settled))
 
 
 def _can_return(store: Store, delivery: Delivery) -> bool:
-    """Whether it was cleared by hand and is still relevant: its task is not done and has no newer attempt."""
+    """Whether its file was emptied and it is still relevant: its task is not done and has no newer attempt."""
     task = states.task(store, delivery.message.task or "")[0]
     matters = not task.exists or (task.phase != "done" and delivery.message.attempt in (None, task.attempt))
-    return delivery.entry.hidden in _BY_HAND and matters
+    return delivery.entry.hidden == "emptied" and matters
 
 
 def _read(item: Letter) -> str:
@@ -155,43 +149,6 @@ def _known(call: Call, store: Store, name: str | None) -> str:
 def _mine(call: Call) -> tuple[str, ...]:
     """The caller's mailboxes; empty for a caller without an identity."""
     return () if call.caller.nobody else call.mailboxes()
-
-
-def clear(call: Call, name: str, task: str | None, force: bool) -> Answer:
-    box = _known(call, call.engine.read(), name)
-
-    def act(work: Work) -> None:
-        call.actor(work)
-        found = [d for d in queries.mailbox(work.store, box, task) if d.entry.hidden is None]
-        for about in dict.fromkeys(d.message.task for d in found):
-            if about and not force:
-                check_messages_done(work.task(about))
-        if found:
-            command = Clear(ids=tuple(d.entry.id for d in found), reason="asked", at=work.at)
-            work.do("mailbox", box, command, pack=_pack(call, box))
-
-    outcome = call.commit(act)
-    ids = [i for e in outcome.events for i in e.data.get("ids", ())]
-    return Answer(result={"mailbox": box, "cleared": ids}, say=(f"{box}: {counted(len(ids), 'message')} cleared.",))
-
-
-def _pack(call: Call, box: str) -> str | None:
-    """The pack that mirrors this mailbox."""
-    return next((mirror.pack for mirror in call.packs.mirrors if mirror.mailbox.lower() == box.lower()), None)
-
-
-def restore(call: Call, name: str, task: str | None) -> Answer:
-    box = _known(call, call.engine.read(), name)
-
-    def act(work: Work) -> None:
-        call.actor(work)
-        hidden = [d for d in queries.mailbox(work.store, box, task) if _can_return(work.store, d)]
-        if hidden:
-            work.do("mailbox", box, Restore(ids=tuple(d.entry.id for d in hidden)), pack=_pack(call, box))
-
-    outcome = call.commit(act)
-    ids = [i for e in outcome.events for i in e.data.get("ids", ())]
-    return Answer(result={"mailbox": box, "restored": ids}, say=(f"{box}: {counted(len(ids), 'message')} restored.",))
 
 
 def instructions(call: Call, task: str | None) -> Answer:
@@ -266,48 +223,14 @@ def _none(call: Call, task: Task) -> Unknown:
     held = _held_for(call, task.id)
     cause = f" Held for it: {', '.join(held)} (`moot held show`)." if held else ""
     how = f"{task.state}, attempt {task.attempt}" if task.exists else "which does not exist yet"
-    command = missing_instructions.command(call.packs, task.id)
-    report = f" If you cannot continue without instructions, report that: `{command}`." if command else ""
     return Unknown(
         "no_instructions",
         f"There are no instructions for {task.id} ({how}).{cause}",
-        f"Ask the agent that assigns your tasks.{report}",
+        "Ask the agent that assigns your tasks, or report that they are missing.",
         task=task.id,
         state=task.state or None,
         held=held,
     )
-
-
-def report_missing(call: Call, task: str, text: str) -> Answer:
-    spec = missing_instructions.type_of(call.packs)
-    if spec is None:
-        raise Refused(
-            "no_such_report",
-            "No active pack has a report of missing instructions.",
-            "Ask the agent that assigns your tasks: `moot send NAME 'TEXT'`.",
-        )
-    pack = next(pack for pack in call.packs.packs if pack.name == spec.pack)
-    store = call.engine.read()
-    state, _ = states.task(store, task)
-    said = [m.id for one in missing_instructions.instructing(pack) for m in _said(store, state, one.name)]
-    if said:
-        raise Refused(
-            "instructions_exist",
-            f"{task} has instructions: {said[-1]}.",
-            f"Read them: `{command_line('instructions', task)}`.",
-            task=task,
-            message=said[-1],
-        )
-    stored = state.extra
-    found = missing_instructions.held_instructions(pack, queries.held_entries(store), task)
-    if not state.exists and found is not None:
-        stored = missing_instructions.stored_fields(pack, found[1])
-    data = missing_instructions.draft(spec, task, stored, text)
-    return call.packs.send(call, spec.name, (), data, None, None, dry_run=False)
-
-
-def _said(store: Store, task: Task, kind: str) -> list[Message]:
-    return queries.messages_of_task(store, task.id, task.attempt, kind) if task.exists else []
 
 
 _TASK = Param("task", "Only messages of this task.")
@@ -337,27 +260,6 @@ VERBS = (
         writes=False,
     ),
     Verb(
-        "mailbox clear",
-        "Remove messages from a protocol's file. They stay in the log.",
-        clear,
-        kind="own",
-        params=(
-            Param("name", "The mailbox.", positional=True, required=True),
-            _TASK,
-            Param("force", "Include messages of tasks that are not completed.", type="flag"),
-            KEY,
-        ),
-        examples=("moot mailbox clear @reviewer --task task-001 --force",),
-    ),
-    Verb(
-        "mailbox restore",
-        "Restore messages that a clear removed from the file.",
-        restore,
-        kind="own",
-        params=(Param("name", "The mailbox.", positional=True, required=True), _TASK, KEY),
-        examples=("moot mailbox restore @reviewer",),
-    ),
-    Verb(
         "instructions",
         "Show your instructions: the messages of a task's current attempt.",
         instructions,
@@ -365,24 +267,7 @@ VERBS = (
         params=(Param("task", "The task. Default: the task you hold.", positional=True),),
         examples=("moot instructions task-001",),
         detail="If there are none, the error says so with its own code, `no_instructions`, and names the held entries "
-        "for the task. `moot instructions missing` reports it.",
+        "for the task.",
         writes=False,
-    ),
-    Verb(
-        "instructions missing",
-        "Report that a task has no instructions, so that it goes back to the agent or person who assigns it.",
-        report_missing,
-        kind="speak",
-        params=(
-            Param("task", "The task that you were given.", positional=True, required=True),
-            Param("text", "What is missing, and where you looked.", type="words", positional=True, required=True),
-            KEY,
-        ),
-        examples=("moot instructions missing task-001 'There is no assignment in the mailbox.'",),
-        detail=(
-            "Sends the report that the pack defines for this case, with your text. The task goes to review, even if "
-            "it was not started yet, or if the message that would create it is held. Its reviewer sees that the "
-            "instructions were missing, can reject the task with a reason, reopen it and assign it again."
-        ),
     ),
 )
