@@ -100,8 +100,7 @@ def _compared(name: str, other: str, ratio: Spread, figures: str) -> Row:
 def _check_rows(field: Field) -> None:
     """Raise if the rows written by hand differ from moot's: the comparison would be worthless."""
     state = f"{field.repository}/.git/moot"
-    with open(f"{state}/views-{Store.version}", encoding="ascii") as pointer:
-        views = f"{state}/{pointer.read().strip()}"
+    views = f"{state}/views-{Store.version}.db"
     if different := by_hand.differences(f"{state}/log.db", views, field.directory):
         raise RuntimeError(f"by_hand.py no longer writes the rows of a send: {', '.join(different)} differ")
 

@@ -11,9 +11,9 @@ from moot.core.event import Event
 from moot.core.integrity.redaction import words_of
 from moot.core.kind import kinds
 from moot.core.payload import ALL, Payload
+from moot.core.query import texts
 from moot.core.record import shape_of
 from moot.core.schema.shape import forms
-from moot.views.search import texts
 
 LISTS = ("words", "quiet", "names", "marks")
 PAYLOADS = sorted(

@@ -321,10 +321,6 @@ def other_version(path: Path) -> None:
     db.close()
 
 
-def pointer_beside(path: Path) -> Path:
-    return path.parent / f"views-{stores.VERSION}"
-
-
 DAMAGE = {
     "deleted": lambda path: path.unlink(),
     "emptied": lambda path: os.truncate(path, 0),
@@ -332,13 +328,6 @@ DAMAGE = {
     "cut in half": lambda path: os.truncate(path, path.stat().st_size // 2),
     "garbage": lambda path: path.write_bytes(bytes(range(256)) * 100),
     "of another version": other_version,
-    "pointer deleted": lambda path: pointer_beside(path).unlink(),
-    "pointer empty": lambda path: pointer_beside(path).write_bytes(b""),
-    "pointer garbage": lambda path: pointer_beside(path).write_bytes(b"\xff\x00\n" * 9),
-    "pointer to the log": lambda path: pointer_beside(path).write_bytes(b"log.db"),
-    "pointer out of the folder": lambda path: pointer_beside(path).write_bytes(
-        b"views-%d-1/../log.db" % stores.VERSION
-    ),
 }
 
 

@@ -43,7 +43,7 @@ DAYS: dict[str, list[list[str]]] = {
     "start": [["init", "--pack", "orchestrator"]],
     "torn": [["--agent", "Dan", "inbox"]],
 }
-DRAFTS = (f"~{'[0-9a-z]' * 12}", "*.pointer", "log.db.*", "state.json.*", "pack-*.json.*", ".moot.toml.*")
+DRAFTS = (f"~{'[0-9a-z]' * 12}", "views-*.db.*", "log.db.*", "state.json.*", "pack-*.json.*", ".moot.toml.*")
 AFTER = [
     ["init", "--pack", "orchestrator"],
     ["join", "Fay"],

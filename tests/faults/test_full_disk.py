@@ -69,11 +69,7 @@ def program(day: str) -> AbstractContextManager[None]:
 
 def leftovers(root: str) -> list[str]:
     """What a command that failed should have taken away again."""
-    return [
-        name
-        for name in os.listdir(scripts.state(root))
-        if name.startswith(("log.db.", "verify-")) or name.endswith(".pointer")
-    ]
+    return [name for name in os.listdir(scripts.state(root)) if name.startswith("log.db.") or ".db." in name]
 
 
 def at_each_write(place: str, day: str, step: int, **how: Any) -> None:

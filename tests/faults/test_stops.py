@@ -204,7 +204,7 @@ def test_one_that_is_at_work_is_waited_for_by_those_who_look(repo: Repo, start: 
     assert read_fallback._patience_with(bob.pid) == 0.0
     bob.go_on()
     repo.run("send", to=["Bob"], text="Hello")
-    (repo.state / f"views-{VERSION}").unlink()  # so that there is something to fold
+    (repo.state / f"views-{VERSION}.db").unlink()  # so that there is something to fold
     with repo.own.engine.log.exclusive():
         bob.tell("run_and_say_when_it_waits", verb="board", arguments={})
         assert bob.hear() == "waits"

@@ -571,23 +571,6 @@ def test_the_past_can_be_looked_at_where_nothing_can_be_written(run: Command, re
         ran = read_only("board", "--at", str(position), "--json")
         assert [task["title"] for task in ran.result["tasks"]] == titles
     assert "Second" not in read_only("log", "--at", str(head)).out
-    assert not (run.repo / ".git" / "moot" / "past").exists()
-
-
-def test_the_past_is_gone_on_with_from_a_snapshot_that_cannot_be_changed(
-    run: Command, request: pytest.FixtureRequest
-) -> None:
-    run("task", "add", "First")
-    head = run.head()
-    assert run("board", "--at", str(head)).code == 0
-    run("task", "add", "Second")
-    run("task", "add", "Third")
-    read_only: Callable[..., Ran] = request.getfixturevalue("read_only")
-    past = run.repo / ".git" / "moot" / "past"
-    kept = sorted(past.iterdir())
-    for position, count in ((head, 1), (head + 1, 2)):
-        assert len(read_only("board", "--at", str(position), "--json").result["tasks"]) == count
-    assert sorted(past.iterdir()) == kept != []
 
 
 def test_a_log_is_verified_where_nothing_can_be_written(run: Command, request: pytest.FixtureRequest) -> None:

@@ -56,7 +56,7 @@ EVERYWHERE = words("""
     moot.logs.sqlite.codec moot.logs.sqlite.file moot.logs.sqlite.lock moot.logs.sqlite.log
     moot.logs.sqlite.platform_checks moot.logs.sqlite.queries moot.logs.sqlite.transaction
     moot.surfaces moot.surfaces.cli moot.surfaces.cli.main moot.surfaces.cli.parse moot.surfaces.cli.voices
-    moot.views moot.views.generations moot.views.states moot.views.queries moot.views.store
+    moot.views moot.views.file moot.views.states moot.views.queries moot.views.store
     moot.wiring
 """)
 MAIL = [

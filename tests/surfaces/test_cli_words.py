@@ -259,7 +259,7 @@ def test_the_bytes_of_a_file_that_left_quarantine_are_missed(bare: Command) -> N
 def test_verify_mends_the_views_when_asked(run: Command) -> None:
     run("task", "add", "One", agent="Ada")
     state = run.repo / ".git" / "moot"
-    db = apsw.Connection(str(state / (state / f"views-{VERSION}").read_text()))
+    db = apsw.Connection(str(state / f"views-{VERSION}.db"))
     db.execute("UPDATE task SET holder = 'Bob#1'")
     db.close()
     ran = run("verify", "--json")
@@ -289,7 +289,7 @@ def test_doctor_finds_a_log_that_can_only_be_read(bare: Command, sql: str, said:
     inhabit(bare)
     changed_log(bare, sql)
     state = bare.repo / ".git" / "moot"
-    (state / f"views-{VERSION}").unlink()
+    (state / f"views-{VERSION}.db").unlink()
     ran = bare("doctor", "--json")
     assert (ran.code, ran.error["error"]) == (1, "unhealthy")
     (bad,) = [finding for finding in ran.error["details"]["findings"] if not finding["good"]]

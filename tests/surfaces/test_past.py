@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +12,6 @@ from moot import MootError, Usage, Workspace
 from moot.api import catalogue
 from moot.api.answer import plain
 from tests.calls import open_call
-from tests.surfaces.command import PATIENCE
 from tests.surfaces.town import Town
 
 if TYPE_CHECKING:
@@ -32,7 +29,7 @@ QUESTIONS: list[tuple[str | None, str, dict[str, Any]]] = [
     (None, "log", {"limit": 1000}),
     (None, "log", {"after": 2, "type": ["task:*"]}),
     (None, "held", {}),
-    (None, "search", {"words": ["parser"], "newest": True}),
+    (None, "search", {"words": ["parser"]}),
     ("Ada", "inbox", {"peek": True, "all": True}),
     ("Bob", "inbox", {"peek": True, "all": True}),
     ("Bob", "mailbox", {}),
@@ -178,29 +175,6 @@ def test_a_program_opens_the_past(run: Command) -> None:
             then.send("Bob", "x")
 
 
-FORKING = """
-import os, sys
-from moot import Workspace
-from moot.views import snapshots
-
-snapshots.may_write = lambda _: False  # as where no file can be made
-with Workspace(sys.argv[1], at=int(sys.argv[2]), agent="Ada") as then:
-    before = then.board()
-    child = os.fork()
-    same = then.board() == before and bool(before.tasks)
-    if not child:
-        os._exit(not same)
-    sys.exit(os.waitpid(child, 0)[1] or not same)
-"""
-
-
-def test_a_moment_without_a_file_outlives_a_fork(run: Command) -> None:
-    run("task", "add", "One")
-    words = [sys.executable, "-c", FORKING, str(run.repo), str(run.head())]
-    assert subprocess.run(words, env=run.environment, timeout=PATIENCE, check=False).returncode == 0
-    assert not (run.repo / ".git" / "moot" / "past").exists()
-
-
 def test_what_waited_for_a_person_can_be_seen_and_not_answered(run: Command) -> None:
     run("checkpoint", "reach", "May I?", agent="Ada")
     head = run.head()
@@ -209,13 +183,3 @@ def test_what_waited_for_a_person_can_be_seen_and_not_answered(run: Command) -> 
     refused = run("--json", "needs-me", "--answer", waiting["id"], "Yes.", "--at", str(head)).error
     assert refused["error"] == "past_is_read_only"
     assert run.head() == head
-
-
-def test_a_search_in_the_past_keeps_the_index_of_today(run: Command) -> None:
-    run("task", "add", "Write the parser")
-    head = run.head()
-    run("task", "add", "Test the parser")
-    assert len(run("--json", "search", "parser").result) == 2
-    index = next((run.repo / ".git/moot").glob("search-?")).read_text()
-    assert [found["id"] for found in run("--json", "search", "parser", "--at", str(head)).result] == ["task-001"]
-    assert next((run.repo / ".git/moot").glob("search-?")).read_text() == index

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from moot.views.search import VERSION as INDEXES
 from moot.views.store import VERSION
 from tests.surfaces.command import PATIENCE, Command
 from tests.surfaces.test_blobs import DIGEST, torn
@@ -85,7 +84,7 @@ def test_a_look_shows_everything_that_is_in_the_log(
         for path, data in kept.items():
             path.write_bytes(data)
     elif views == "gone":
-        for path in (*state.glob("views-*"), *state.glob(f"search-{INDEXES}*")):
+        for path in state.glob("views-*"):
             path.unlink()
     before = content(state)
     result, warnings = looked(repo, *(("--agent", "Ada") if agent else ()), *words)

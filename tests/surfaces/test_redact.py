@@ -7,7 +7,6 @@ import os
 import shutil
 import subprocess
 import sys
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ import pytest
 from moot import Workspace
 from moot.core.errors import MootError, Refused, Unknown, Usage
 from moot.core.integrity.redaction import digest_of
-from moot.views.search import Index
 from tests.person import ME
 from tests.surfaces.command import PATIENCE, Command
 from tests.surfaces.worlds import ASSIGNMENT, TO_DEVELOPER
@@ -101,16 +99,6 @@ def test_views_that_missed_it_are_made_anew_by_whoever_verifies(run: Command, sa
     assert run("verify").code == 0
     assert SECRET not in run("thread", said).out
     assert holding(state(run)) == ["log.db"]
-
-
-def test_an_index_that_was_left_behind_goes_with_it(run: Command, said: str) -> None:
-    assert run("search", SECRET).code == 0
-    with closing(Index(str(state(run)))) as index:
-        index.renew()
-    assert len(list(state(run).glob("search-*.db"))) == 2
-    assert run("redact", said, "--erase").code == 0
-    assert len(list(state(run).glob("search-*.db"))) == 1
-    assert holding(state(run), SECRET.rpartition("-")[2]) == []  # an index has words
 
 
 def test_all_events_of_a_long_stream_go(run: Command, ada: Workspace) -> None:

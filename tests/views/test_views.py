@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
-from pathlib import Path
 
 import apsw
 import pytest
@@ -17,7 +15,6 @@ from moot.core.errors import Unavailable
 from moot.core.event import Commit, Draft
 from moot.core.ids import number_of
 from moot.views import queries, states
-from moot.views import store as stores
 from moot.views.project import project
 from moot.views.store import Store
 from tests.engine.harness import (
@@ -349,71 +346,6 @@ def test_a_folder_that_cannot_be_used_is_said(tmp_path):
     with pytest.raises(Unavailable) as caught:
         Store(str(tmp_path / "nowhere")).cursor()
     assert caught.value.code == "views_unusable"
-
-
-def test_generations_that_nobody_used_for_a_day_are_removed(tmp_path):
-    store = Store(str(tmp_path))
-    store.cursor()
-    first = Path(store.path)
-    old, other = tmp_path / f"views-{stores.VERSION}-0123456789ab.db", tmp_path / "unrelated-views-0.db"
-    for path in (old, other):
-        path.touch()
-        os.utime(path, (0, 0))
-    store.close()
-    store.renew()
-    assert not old.exists()
-    assert other.exists()
-    assert first.exists(), "somebody may still have it open"
-    store.close()
-
-
-def test_two_who_tidy_up_at_once_do_not_mind_each_other(tmp_path, monkeypatch):
-    for n in range(3):
-        (tmp_path / f"views-0-{n:012x}.db").touch()
-        os.utime(tmp_path / f"views-0-{n:012x}.db", (0, 0))
-    unlink = os.unlink
-
-    def late(path):
-        unlink(path)
-        unlink(path)  # another was faster
-
-    monkeypatch.setattr(os, "unlink", late)
-    store = Store(str(tmp_path))
-    assert store.cursor() == 0
-    assert not list(tmp_path.glob("views-0-*"))
-    store.close()
-
-
-@pytest.mark.parametrize("swept", ["before its name", "after its name"])
-def test_a_new_file_that_another_sweeps_away_is_made_once_more(tmp_path, monkeypatch, swept):
-    store, other = Store(str(tmp_path)), Store(str(tmp_path))
-    rename, left = os.rename, [other]
-
-    def meanwhile(source, target):
-        if swept == "after its name":
-            rename(source, target)
-        if left:
-            left.pop().renew(alone=True)
-        if swept == "before its name":
-            rename(source, target)
-
-    monkeypatch.setattr(os, "rename", meanwhile)
-    store.renew()
-    assert Path(store.path).exists()
-    assert Path(store.pointer).read_text() == Path(store.path).name
-    assert not store.exchanged()
-    store.close()
-    other.close()
-
-
-def test_two_stores_in_one_place_share_one_file(tmp_path):
-    one, other = Store(str(tmp_path)), Store(str(tmp_path))
-    one.run("set_meta", "cursor", 7)
-    assert other.cursor() == 7
-    assert one.path == other.path
-    assert Path(one.path).name.startswith(f"views-{stores.VERSION}-")
-    one.close()
-    other.close()
 
 
 def test_a_mistake_of_ours_is_not_taken_for_damage(tmp_path):

@@ -1,17 +1,14 @@
 """Removes the files that killed processes left in a state directory.
 
     NAME.0123456789ab            a temporary file that was never renamed: of a cache, of the mirrors, or another
-    quarantine/.DIGEST.PID       a temporary file of unparsable content, from earlier versions
     blobs/DIGEST                 a blob that no event references (`moot.engine.blob_names`)
-    past/draft-…                 an unfinished snapshot
     presence/BOOT/~…             a presence stamp that was never renamed
     presence/BOOT/runner-….PID   the presence stamp of a runner whose process has ended
     effects/NAME                 the lock file of an effect, with no holder
-    verify-PID                   the views of an interrupted `verify`, from earlier versions
     /tmp/moot-run-…, moot-tree-… copies of the files that a handler runs, and of a git index
-    views-…, search-…            unused generations and versions (`moot.views.unused_files`)
+    views-N.db                   the views of another version, unused for 30 days
 
-It removes only files of this account with exactly these names that have not changed for an hour or a day. Commands that
+It removes only files of this account with exactly these names that have not changed for a while. Commands that
 write do this about once a day; read-only commands never do. What cannot be removed is tried again next time.
 """
 
@@ -33,35 +30,32 @@ RUN, TREE = "moot-run-", "moot-tree-"  # prefixes of temporary folders
 _TEMPORARY = 8  # random letters in the names that `tempfile` makes
 STAMP = "swept"  # a file whose modification time is the time of the last sweep
 _HOUR, _DAY = 3_600.0, 86_400.0
+_UNUSED = 30 * _DAY  # views of another version
 _MOST = 5_000  # entries of a folder to inspect in one sweep
 _HEX = frozenset("0123456789abcdef")
 _RANDOM = 12
-_DIGEST = 64
-_WITH_DRAFTS = ("", "blobs", "cache", "mirrors", "quarantine")
-_VERIFICATION = "verify-"  # followed by a process id
+_WITH_DRAFTS = ("", "blobs", "cache", "mirrors")
 _LOG = "log.db"  # the log manages the files with this prefix itself
 
 
 def sweep(state: str, log: Shown | None = None) -> int:
     """Remove leftover files. Returns how many. Blobs are removed only if `log` is given."""
     from moot.engine import blob_names, runners
-    from moot.private_files import write_private
-    from moot.views import search, store, unused_files
+    from moot.private_files import discard, write_private
+    from moot.views.file import others
+    from moot.views.store import VERSION
 
     gone = 0
     try:
         write_private(os.path.join(state, STAMP), b"")  # first, so that other processes do not sweep as well
         gone += sum(_clean(os.path.join(state, folder), _is_draft, _HOUR) for folder in _WITH_DRAFTS)
-        gone += _clean(os.path.join(state, "quarantine"), _is_quarantine_draft, _HOUR)
-        gone += _clean(os.path.join(state, "past"), _is_snapshot_draft, _HOUR)
         for boot in _folders(os.path.join(state, "presence")):
             gone += _clean(boot, _is_stamp_draft, _HOUR) + _clean(boot, _is_of_dead_runner, _DAY)
         gone += runners.sweep(state, time.time() - _HOUR)
-        sweep_verifications(state)
         sweep_rooms(_temporary())
         gone += 0 if log is None else blob_names.sweep(state, log, time.time() - _DAY)
-        for kind, version in ((store.Store.kind, store.VERSION), (search.Index.kind, search.VERSION)):
-            unused_files.sweep(state, kind, version)
+        unused = time.time() - _UNUSED
+        gone += sum(discard(path) for path, written in others(state, VERSION) if written < unused)
     except (OSError, Unavailable):
         pass  # leftovers only cost disk space
     return gone
@@ -94,27 +88,10 @@ def _is_room(name: str) -> bool:
     return token != name and len(token) == _TEMPORARY and token.isascii() and token.replace("_", "a").isalnum()
 
 
-def sweep_verifications(state: str) -> None:
-    """Remove the files of interrupted verifications of earlier versions. They contain the text of the whole log."""
-    for name in os.listdir(state):
-        pid = name.removeprefix(_VERIFICATION)
-        if not name.startswith(_VERIFICATION) or not pid.isdigit():
-            continue
-        try:
-            os.kill(int(pid), 0)
-        except ProcessLookupError:
-            import shutil
-
-            shutil.rmtree(os.path.join(state, name), ignore_errors=True)
-        except OSError:
-            continue  # a live process of another account
-
-
 def _clean(folder: str, fits: Callable[[str], bool], age: float) -> int:
     from moot.private_files import discard
-    from moot.views.unused_files import real_directory
 
-    if not real_directory(folder):
+    if os.path.islink(folder) or not os.path.isdir(folder):
         return 0
     oldest, gone = time.time() - age, 0
     with os.scandir(folder) as items:
@@ -144,18 +121,6 @@ def _is_old(item: os.DirEntry[str], oldest: float) -> bool:
 def _is_draft(name: str) -> bool:
     start, _, end = name.rpartition(".")
     return bool(start) and len(end) == _RANDOM and _HEX.issuperset(end) and not name.startswith(_LOG)
-
-
-def _is_quarantine_draft(name: str) -> bool:
-    dot, digest, pid = (name[:1], *name[1:].partition(".")[::2])
-    return dot == "." and len(digest) == _DIGEST and _HEX.issuperset(digest) and pid.isascii() and pid.isdigit()
-
-
-def _is_snapshot_draft(name: str) -> bool:
-    word, _, rest = name.partition("-")
-    token, dash, position = rest.partition("-")
-    whole = not dash or (position.isascii() and position.isdigit())
-    return word == "draft" and len(token) == _RANDOM and _HEX.issuperset(token) and whole
 
 
 def _is_stamp_draft(name: str) -> bool:

@@ -20,8 +20,6 @@ from moot.engine.engine import STUMBLES
 from moot.log import Duplicate
 from moot.views.batch import Batch
 from moot.views.private_copy import PrivateCopy
-from moot.views.snapshots import may_write
-from moot.views.store import Store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,6 +28,7 @@ if TYPE_CHECKING:
     from moot.core.event import Event
     from moot.engine.engine import Engine
     from moot.log import Log
+    from moot.views.store import Store
 
 _PAGE = 1000
 _SHOWN = 20
@@ -82,16 +81,15 @@ def verify(engine: Engine, directory: str) -> Report:
 
 
 def _verified(engine: Engine, directory: str) -> Report:
-    writable = may_write(directory)
     chain = _Chain(blobs=bool(Blobs(directory).stored()))
     live = engine.store
-    fresh = _scratch(directory) if writable else PrivateCopy(directory, "")
+    fresh = PrivateCopy(directory, empty=True)
     try:
         fresh.begin()
         upto = engine.log.head()
         _audit(engine, chain, upto)
         _fold(engine, fresh, chain, upto)
-        if not writable:  # the lock cannot be taken either, so catch up a private copy of the views
+        if not os.access(directory, os.W_OK | os.X_OK):  # nor can the lock be taken
             engine.store = PrivateCopy(directory)
         with engine.alone():
             redacted, erased, problems = _judged(engine, fresh, chain)
@@ -172,22 +170,6 @@ def _tombstones(engine: Engine, chain: _Chain) -> tuple[int, int]:
 
 def _is_written(event: Event) -> bool:
     return event.digest is None or digest_of(storable(event.data).encode()).hex() == event.digest
-
-
-def _scratch(directory: str) -> PrivateCopy:
-    """Empty views in a file next to the real ones. The file is unlinked once it is open."""
-    fresh = PrivateCopy(directory, "", into=os.path.join(directory, f"verify.{os.urandom(6).hex()}"))
-    try:
-        fresh.cursor()  # opens it
-        os.unlink(fresh.file)
-    except Store.failures as error:
-        fresh.close()
-        raise Unavailable(
-            "no_room_to_verify",
-            f"`verify` cannot write its temporary views to {directory}: {error}.",
-            f"Make {directory} writable, or free some disk space.",
-        ) from error
-    return fresh
 
 
 def _compared(engine: Engine, fresh: Store, chain: _Chain) -> list[str]:

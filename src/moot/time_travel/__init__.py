@@ -1,40 +1,35 @@
-"""Reading the past (`--at`): a log that ends at an earlier position, and the views as of that position.
+"""Reading the past (`--at`): a log that ends at an earlier position, and views that are folded up to it, in memory.
 
 They replace the real log and views, and a stopped clock replaces the real one, so verbs need no special code. This
-module does not change the log or the live views.
+module does not change the log or the shared views.
 """
 
 from __future__ import annotations
 
-from contextlib import closing, nullcontext
+from contextlib import nullcontext
 
 from moot.core import timestamps
-from moot.core.errors import Held, Unavailable, Usage
+from moot.core.errors import Usage
 from moot.core.event import Commit
 from moot.core.record import Record
 from moot.engine.clock import Clock
+from moot.engine.engine import Engine
 from moot.engine.presence import Presence
 from moot.log import Appended, Duplicate, Handle, Log, Shown
-from moot.private_files import discard
 from moot.time_travel.moments import moment
 from moot.views.private_copy import PrivateCopy
-from moot.views.snapshots import Snapshots
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
+
+    import apsw
 
     from moot.core.event import Draft, Event, Key
     from moot.log import Conflict, Mismatch
-    from moot.views.store import Store
-
-    Progress = Callable[[str, int, int], None]
 
 _PAGE = 1000
-_STOP = 100_000  # events between the snapshots that a long fold keeps
-_STOPS = 4
-_TRIES = 5
 _LARGEST = 1 << 63
 
 
@@ -92,6 +87,21 @@ class PastLog(Log):
         self.whole.close()
 
 
+class PastViews(PrivateCopy):
+    """Views in memory. They are folded anew when text that they may contain was redacted since."""
+
+    def __init__(self, directory: str, whole: Shown) -> None:
+        super().__init__(directory, empty=True)
+        self._whole, self._tombstone = whole, 0
+
+    def _open(self) -> apsw.Connection:
+        self._tombstone = self._whole.last_tombstone()
+        return super()._open()
+
+    def exchanged(self) -> bool:
+        return self._db is not None and self._tombstone != self._whole.last_tombstone()
+
+
 class StoppedClock(Clock):
     """The time of day stands still. Monotonic time continues."""
 
@@ -113,6 +123,14 @@ class NoPresence(Presence):
 
     def forget(self, agent: str, incarnation: int) -> None:
         """Nothing."""
+
+
+def engine_at(log: Log, state: str, then: Moment, clock: Clock) -> Engine:
+    """An engine for that moment. Its views are folded by its first read."""
+    whole = Shown(log)  # a later redaction also applies to the past
+    engine = Engine(PastLog(whole, then.position), PastViews(state, whole), clock, {}, ())
+    engine.whole = whole
+    return engine
 
 
 def read_only(what: str) -> Usage:
@@ -148,7 +166,20 @@ def find(log: Log, asked: str | int, now: float) -> Moment:
         )
     if seconds > now:
         raise Usage("not_yet", f"{text[:80]} is in the future.", "Use a time in the past, or leave out --at.")
-    return Moment(position=_end_of_commit(log, _last_before(log, seconds, head)), seconds=seconds, said=True)
+    return Moment(position=_end_of_commit(log, _event(log, last_before(log, seconds))), seconds=seconds, said=True)
+
+
+def last_before(log: Log, seconds: float) -> int:
+    """The last position up to that time, by binary search. If the clock once jumped back, one of the candidates."""
+    low, high = 0, log.head() + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        event = _event(log, middle)
+        if event is not None and (timestamps.parse(event.at) or 0.0) <= seconds:
+            low = middle
+        else:
+            high = middle
+    return low
 
 
 def _event(log: Log, position: int) -> Event | None:
@@ -160,113 +191,3 @@ def _end_of_commit(log: Log, event: Event | None) -> int:
         return 0
     known = log.append(Commit(id=event.commit, at="", by=""), {}, ())
     return known.last if isinstance(known, Duplicate) else event.position
-
-
-def _last_before(log: Log, seconds: float, head: int) -> Event | None:
-    """The last event up to that time, by binary search. If the clock once jumped back, one of the candidates."""
-    low, high, found = 0, head + 1, None
-    while high - low > 1:
-        middle = (low + high) // 2
-        event = _event(log, middle)
-        if event is not None and (timestamps.parse(event.at) or 0.0) <= seconds:
-            low, found = middle, event
-        else:
-            high = middle
-    return found
-
-
-def views_at(log: Log, state: str, position: int, progress: Progress) -> PrivateCopy:
-    """The views at that position. They are rebuilt if text that they may contain is redacted later."""
-    shown = Shown(log)
-    found = PrivateCopy(state, lambda: _made(shown, state, position, progress), shown.last_tombstone)
-    found.cursor()  # opens it
-    return found
-
-
-def _made(log: Shown, state: str, position: int, progress: Progress) -> PrivateCopy:
-    """A stored snapshot, or one folded from the nearest earlier one.
-
-    A redaction removes all snapshots, including one in the making. Then this starts again.
-    """
-    for left in reversed(range(_TRIES)):
-        mark = log.last_tombstone()
-        try:
-            found = _snapshot(log, state, mark, position, progress)
-            if found.cursor() == position:  # once open, it stays usable even if the file is removed
-                return found
-        except Unavailable as error:
-            gone = isinstance(error.__cause__, FileNotFoundError)  # another process removed the file
-            if not left or not (gone or log.last_tombstone() != mark):
-                raise
-    raise Held("log_moved", "Events are being redacted.", "Try again in a moment.")
-
-
-def _snapshot(log: Log, state: str, mark: int, position: int, progress: Progress) -> PrivateCopy:
-    snapshots = Snapshots(state, mark)
-    base, start = _nearest(log, snapshots, state, position)
-    if base and start == position:
-        snapshots.touch(base)
-        return PrivateCopy(state, base)
-    draft = _begun(log, snapshots, state, base, max(start + 1, mark), position)
-    try:
-        _fold(log, snapshots, draft, position, progress)
-        return snapshots.keep(draft, position)
-    finally:
-        if draft.file:
-            draft.close()
-
-
-def _nearest(log: Log, snapshots: Snapshots, state: str, position: int) -> tuple[str, int]:
-    """The snapshot at or before `position`, and its position. Removes snapshots of another log."""
-    for start, path in snapshots.at_or_before(position):
-        if not snapshots.sound(path):
-            continue
-        with closing(PrivateCopy(state, path)) as snapshot:
-            if _belongs(log, snapshot, start):
-                return path, start
-        discard(path)
-    return "", 0
-
-
-def _begun(log: Log, snapshots: Snapshots, state: str, base: str, first: int, position: int) -> PrivateCopy:
-    """A draft to continue folding from: the shared views if they are between `first` and `position`, else `base`."""
-    with closing(PrivateCopy(state)) as live:
-        cursor = live.cursor()
-        usable = first <= cursor <= position and _belongs(log, live, cursor)
-    if usable:
-        draft = snapshots.draft(None)
-        draft.begin()
-        draft.commit()
-        if draft.cursor() <= position and _belongs(log, draft, draft.cursor()):
-            return draft
-        draft.close()  # the shared views advanced meanwhile
-    return snapshots.draft(base)
-
-
-def _belongs(log: Log, store: Store, position: int) -> bool:
-    cursor, commit, _ = store.standing()
-    event = _event(log, position)
-    return cursor == position and (event is None or event.commit == commit)
-
-
-def _fold(log: Log, snapshots: Snapshots, draft: PrivateCopy, position: int, progress: Progress) -> None:
-    from moot.views.batch import Batch
-
-    at = draft.cursor()
-    stop = max(_STOP, (position - at) // _STOPS)
-    while at < position:
-        draft.begin()
-        batch = Batch(draft)
-        end = min(position, at + stop)
-        while at < end:
-            progress("going back", at, position)
-            events = log.read(at, min(_PAGE, end - at))
-            if not events:
-                raise Unavailable("log_ends", f"The log ends at {at}.", "Run `moot verify` to find the problem.")
-            batch.fold(events)
-            at = events[-1].position
-        batch.flush()
-        draft.commit()
-        if at + _STOP < position:
-            snapshots.keep(draft, at, copy=True)
-    progress("going back", position, position)

@@ -91,7 +91,6 @@ def redact(call: Call, what: str, fields: tuple[str, ...], reason: str, *, erase
     call.engine.read()
     if len(todo) > _MOST:
         call.sync()
-    _forget(call, [event.position for event in todo])
     gone_blobs = tuple(dict.fromkeys(digest for event in todo for digest in blobs.get(event.position, ())))
     Blobs(call.place.state).remove(gone_blobs)  # including those that an interrupted run left
     if erase:
@@ -107,19 +106,6 @@ def redact(call: Call, what: str, fields: tuple[str, ...], reason: str, *, erase
         removed=gone_blobs,
         shared=tuple(_sharing(call, gone_blobs, {event.position for event in todo})),
     )
-
-
-def _forget(call: Call, positions: list[int]) -> None:
-    """Remove the text from the search index, and all snapshots of past views, which may contain it."""
-    from moot.engine.searching import forget
-    from moot.engine.sweeping import sweep_verifications
-    from moot.views.snapshots import Snapshots
-
-    log, state = call.engine.log, call.place.state
-    Snapshots(state, log.last_tombstone()).clear()
-    sweep_verifications(state)
-    if any(name.startswith("search") for name in os.listdir(state)):  # also an unfinished index
-        forget(log, state, positions)
 
 
 def _version(work: Work) -> int:

@@ -1,7 +1,7 @@
-"""Views that only this process sees: for read-only use, a moment of the past, `verify` and trial folds.
+"""Views that only this process sees: for read-only use, a moment of the past, and `verify`.
 
-A private copy starts from a file that is opened read-only: the shared views, a snapshot, or none. The first write
-copies that file, and everything goes into the copy. It is gone when it is closed, and starts over at its next use.
+A private copy begins with the shared file, opened read-only, or empty. The first write copies the shared file into an
+unnamed temporary one, and everything goes into the copy. It is gone when it is closed, and starts over at its next use.
 Nothing in here changes a file that others see.
 """
 
@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import os
 import time
-from contextlib import ExitStack
 
 import apsw
 
 from moot.core.errors import Unavailable
-from moot.private_files import discard, open_private
-from moot.views import generations
+from moot.views import file
 from moot.views.store import Store
 
 TYPE_CHECKING = False
@@ -26,101 +24,66 @@ _WAIT_MS = 2_000  # for a writer that replaces the shared file
 _PATIENCE = 0.3  # seconds: a writer appends first and updates the shared views a moment later
 _GLANCE = 0.005
 _AGAIN = 5.0  # seconds between two checks of shared views that were behind
-_SOURCE = object()  # equal to no sign
+_SOURCE = object()  # equal to no file
 # Nothing is undone in a private copy (`rollback` drops it), and nothing of it has to survive a crash.
 _FIRST = ("synchronous = OFF", "cache_size = -8000")
 _THEN = ("journal_mode = DELETE", "journal_mode = OFF", "locking_mode = EXCLUSIVE")  # shared views have another journal
+_ROOM = "the directory for temporary files"
 
 
 class PrivateCopy(Store):
-    """A private copy of the views.
-
-    `start` is the file to begin with ("": none), or a function that returns a copy to continue. Without it, the copy
-    begins with the shared file, and returns to it once it has caught up. The copy starts over when the result of
-    `sign` changes. `into` is the path of the file to write; without it, SQLite uses an unnamed temporary file.
-    """
+    """A private copy of the views. `empty`: it begins empty; else it returns to the shared file once that caught up."""
 
     shared = False
 
-    def __init__(
-        self,
-        directory: str,
-        start: str | Callable[[], PrivateCopy] | None = None,
-        sign: Callable[[], object] | None = None,
-        *,
-        into: str = "",
-        monotonic: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __init__(self, directory: str, *, empty: bool = False, monotonic: Callable[[], float] = time.monotonic) -> None:
         super().__init__(directory)
         self.private = False  # whether it is a copy by now
-        self._start, self._sign, self._into = start, sign, into
-        self.file = ""  # the path of the copy, removed when it is closed
-        self._unusable: object = _SOURCE  # the sign of a source that this copy must not start from
+        self._empty = empty
+        self._unusable: object = _SOURCE  # the shared file that this copy must not start from
         self._monotonic, self._looked = monotonic, 0.0
 
-    def _pointer(self) -> object:
-        if self._start is None:
-            return super()._pointer()
-        return self._sign() if self._sign else None
-
     def _open(self) -> apsw.Connection:
-        self._pointed = self._pointer()
-        if self._pointed != self._unusable:
-            if callable(self._start):
-                return self._take_over(self._start())
-            self.path = self._current() if self._start is None else self._start
-            found = self._read_only(self.path)
-            if found is not None:
-                return found
-        self.behind, self._looked = None, self._monotonic()
-        return self._empty()
+        self._opened_file = None if self._empty else self._file()
+        found = None if self._empty or self._opened_file == self._unusable else self._read_only()
+        if found is None:
+            self.behind, self._looked = (0 if self._empty else None), self._monotonic()
+            found = self._made(lambda db: db.execute(self.script()))
+        return found
 
-    def _take_over(self, other: PrivateCopy) -> apsw.Connection:
-        with other._gate:  # not while another thread forks
-            db, other._db = other.db, None
-        self.path, self.private = other.path, other.private
-        self.file, other.file = other.file, ""
-        return db
-
-    def _read_only(self, path: str) -> apsw.Connection | None:
-        """The file to start from, if it can be read."""
-        if not path or (self._start is None and not os.path.exists(f"{path}-wal")):  # SQLite would create it
+    def _read_only(self) -> apsw.Connection | None:
+        """The shared file, if it can be read."""
+        if not os.path.exists(f"{self.path}-wal"):  # SQLite would create it
             return None
         try:
-            db = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
+            db = apsw.Connection(self.path, flags=apsw.SQLITE_OPEN_READONLY)
             db.set_busy_timeout(_WAIT_MS)
-            generations.distrust(db)
-            if self._sound(db):
+            file.distrust(db)
+            if self._is_ours(db) and self._file() == self._opened_file:
                 return db
             db.close()
         except (apsw.Error, OSError):
             pass  # damaged, unreadable, or being replaced: the next writer rebuilds it
         return None
 
-    def _empty(self) -> apsw.Connection:
-        return self._made(lambda db: db.execute(self.script()))
-
     def _made(self, fill: Callable[[apsw.Connection], object]) -> apsw.Connection:
         """A new private file."""
+        db = apsw.Connection("")
         try:
-            with ExitStack() as undo:
-                if self._into:
-                    os.close(open_private(self._into, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o664))
-                    undo.callback(discard, self._into)
-                db = apsw.Connection(self._into)
-                undo.callback(db.close)
-                for setting in _FIRST:
-                    db.execute(f"PRAGMA {setting}").fetchall()
-                fill(db)
-                for setting in _THEN:
-                    db.execute(f"PRAGMA {setting}").fetchall()
-                generations.distrust(db)
-                undo.pop_all()
-        except generations.DAMAGE as error:
-            raise self._given_up(error) from error
-        except (apsw.Error, OSError) as error:
-            raise generations.unavailable(self._room(), error) from error
-        self.private, self.file = True, self._into
+            for setting in _FIRST:
+                db.execute(f"PRAGMA {setting}").fetchall()
+            fill(db)
+            for setting in _THEN:
+                db.execute(f"PRAGMA {setting}").fetchall()
+            file.distrust(db)
+        except BaseException as error:
+            db.close()
+            if isinstance(error, file.DAMAGE):
+                raise self._given_up(error) from error
+            if isinstance(error, (apsw.Error, OSError)):
+                raise file.unavailable(_ROOM, error) from error
+            raise
+        self.private = True
         return db
 
     def _copied(self, db: apsw.Connection) -> None:
@@ -146,20 +109,20 @@ class PrivateCopy(Store):
 
     def renew(self, *, alone: bool = False) -> apsw.Connection:  # noqa: ARG002 (a copy always is)
         """Start over with an empty copy: the source belongs to another log, or contains redacted text."""
-        self._unusable = self._pointer()
+        self._unusable = self._file()
         self.close()
         return self.db
 
     def exchanged(self) -> bool:
-        """See `Generations.exchanged`. Also, whether the shared views have what this copy has."""
-        return super().exchanged() or (self.private and self._start is None and self._is_caught_up())
+        """See `ViewsFile.exchanged`. Also, whether the shared views have what this copy has."""
+        return not self._empty and (super().exchanged() or (self.private and self._is_caught_up()))
 
     def _is_caught_up(self) -> bool:
         now = self._monotonic()
-        if now - self._looked < _AGAIN or self._pointed == self._unusable:
+        if now - self._looked < _AGAIN or self._opened_file == self._unusable:
             return False
         self._looked = now
-        shared = type(self)(self.directory)
+        shared = PrivateCopy(self.directory)
         try:
             lacking = self.cursor() - shared.cursor()
             missing = shared.private
@@ -175,7 +138,7 @@ class PrivateCopy(Store):
         if self.cursor() >= head:
             self.behind = self.behind if self.private and head else 0
             return False
-        if not self.private and self._start is None:
+        if not self.private:
             end = self._monotonic() + _PATIENCE
             while (cursor := self.cursor()) < head and self._monotonic() <= end:
                 time.sleep(_GLANCE)
@@ -183,29 +146,21 @@ class PrivateCopy(Store):
             return cursor < head
         return True
 
-    def _sweep(self, keep: str, *, alone: bool) -> None:
-        """There is nothing to sweep."""
-
-    def _room(self) -> str:
-        return os.path.dirname(self._into) or "the directory for temporary files"
-
     def _given_up(self, error: apsw.Error) -> Unavailable:
         """The error to raise. A damaged file is left as it is, and not used again."""
-        private, path, reason = self.private, self.path, self._db.system_errno if self._db else None
-        if isinstance(error, generations.DAMAGE) and not private:
-            self._unusable = self._pointed
+        private, reason = self.private, self._db.system_errno if self._db else None
+        if isinstance(error, file.DAMAGE) and not private:
+            self._unusable = self._opened_file
         self.close()
         if private:
-            return generations.unavailable(self._room(), error, reason)
+            return file.unavailable(_ROOM, error, reason)
         return Unavailable(
             "views_unusable",
             f"The views cannot be read: {error}.",
             "Any command that writes rebuilds them from the log.",
-            path=path,
+            path=self.path,
         )
 
     def close(self) -> None:
         super().close()
-        made, self.file, self.private = self.file, "", False
-        if made:
-            discard(made)
+        self.private = False

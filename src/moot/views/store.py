@@ -1,4 +1,4 @@
-"""The content of a view file: rows, states, the cursor, transactions. `generations.py` manages the files.
+"""The content of a view file: rows, states, the cursor, transactions. `file.py` manages the file.
 
 Values are cached as long as no other process has written to the file.
 """
@@ -12,7 +12,8 @@ import apsw
 
 from moot.core.errors import Unavailable
 from moot.core.json_codec import loads, storable
-from moot.views.generations import DAMAGE, Generations, unavailable
+from moot.private_files import discard
+from moot.views.file import DAMAGE, ViewsFile, unavailable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     State = TypeVar("State", bound=Record)
 
 VERSION = 33  # raise it with every change of schema.sql or of what is folded into it
-_HERE = os.path.dirname(__file__)
 
 # SQLite's errors for a damaged file or a failing disk. All others are bugs and propagate unchanged.
 _TROUBLE = (
@@ -42,20 +42,20 @@ _REMEMBERED = 1000  # states
 _NO_MARK = -1
 
 
-def named_queries(name: str) -> dict[str, str]:
-    """The statements of a file next to this one. Each starts with `-- name:`."""
-    with open(os.path.join(_HERE, name), encoding="utf-8") as file:
+def _named_queries() -> dict[str, str]:
+    """The statements of queries.sql. Each starts with `-- name:`."""
+    with open(os.path.join(os.path.dirname(__file__), "queries.sql"), encoding="utf-8") as file:
         parts = file.read().split("-- name: ")[1:]
     return {name.strip(): sql.strip() for name, _, sql in (part.partition("\n") for part in parts)}
 
 
-SQL = named_queries("queries.sql")
+SQL = _named_queries()
 
 
-class Store(Generations):
+class Store(ViewsFile):
     """The open views of one workspace, for one thread at a time."""
 
-    kind, version, schema, sql = "views", VERSION, "schema.sql", SQL  # an index overrides them
+    version, sql = VERSION, SQL
     shared = True  # other processes see what is written
     behind: int | None = 0  # events that the shared views lack, set by a read-only copy; None: unreadable
 
@@ -140,15 +140,12 @@ class Store(Generations):
         self._sure.clear()
 
     def _given_up(self, error: apsw.Error) -> Unavailable:
-        """The error to raise. A damaged file is abandoned: the next use starts a new one."""
+        """The error to raise. A damaged file is removed: the next use starts a new one."""
         if not isinstance(error, DAMAGE):
             return unavailable(self.directory, error, self._db.system_errno if self._db else None)
+        if not self.exchanged():
+            discard(self.path)
         self.close()
-        try:
-            if self._current() == self.path:
-                os.unlink(self.pointer)
-        except OSError as problem:
-            return unavailable(self.directory, problem)
         return Unavailable(
             "views_damaged",
             f"The views are damaged: {error}.",

@@ -29,7 +29,7 @@ class Trial:
 
     def __init__(self, directory: str, *, anew: bool = False, seen: Callable[[Agent], object] | None = None) -> None:
         self._seen = seen
-        self._views = PrivateCopy(directory, "" if anew else None)
+        self._views = PrivateCopy(directory, empty=anew)
         self._views.begin()
         self._batch = Batch(self._views)
         self._strict = self._views.standing()[2] is None  # else the log is already read-only for this version

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import closing
 
 from moot import location as places
 from moot import settings as setting
@@ -68,10 +69,12 @@ def open_workspace(
     log = _logs(place.state, progress, reading=reading, past=at is not None)
     presence, past, make = Presence(place.state, clock), None, _engines(log, place.state, clock, reading=reading)
     if at is not None:
-        from moot.time_travel.past_workspace import PastWorkspace
+        from moot.time_travel import NoPresence, StoppedClock, engine_at, find
 
-        visits = PastWorkspace(log, place.state, at, clock, progress)
-        clock, presence, past, make = visits.clock, visits.presence, visits.then, visits.engine
+        with closing(log()) as whole:
+            past = then = find(whole, at, clock.wall_seconds())
+        clock = StoppedClock(then.seconds) if then.seconds is not None else clock
+        presence, make = NoPresence(place.state, clock), lambda: engine_at(log(), place.state, then, clock)
     pool, judge = Pool(lambda: _with_facts(make(), presence), handles), _judge(place, env)
     workspace = Workspace(place, env, cwd, _ruled(setup, pool, judge), clock, presence, pool, judge, via)
     workspace.load = lambda: _ruled(_loaded(place, env, keep=not reading, files=files), pool, judge)

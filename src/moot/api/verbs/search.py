@@ -1,32 +1,41 @@
-"""search: full-text search over all events."""
+"""search: looks for words in the text of all events, from the newest back.
+
+There is no index: the log is read as `moot log` shows it, so what was redacted is not found.
+"""
 
 from __future__ import annotations
 
 from moot.api.answer import Answer, Marked, Table
 from moot.api.catalogue import Param, Verb
 from moot.core import query as queries
+from moot.core import timestamps
 from moot.core.errors import Usage
-from moot.core.kind import kind_of
+from moot.core.kind import find, kind_of, kinds
 from moot.core.principal import name_of
 from moot.core.record import Record
 from moot.core.text import one_line
 from moot.engine.clock import local
-from moot.engine.searching import search as look_up
+from moot.time_travel import last_before
 from moot.time_travel.moments import moment
 from moot.views import states
-from moot.views.search import OTHERS, Filters, places
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from moot.api.call import Call
-    from moot.engine.searching import Thing
+    from moot.core.event import Event
+    from moot.log import Log
     from moot.views.store import Store
 
+OTHERS = "events"  # the kind of events whose kind has no plural
 _MOST = 1000
+_PAGE = 1000
+_LOOKED_AT = 100_000  # events
 
 
 class SearchResult(Record):
-    """A match: the entity's current title and state, and the event that matches best."""
+    """A match: the newest event of an entity that matches, and the entity's current title and state."""
 
     kind: str
     id: str
@@ -39,7 +48,6 @@ class SearchResult(Record):
     position: int
     excerpt: str
     marks: tuple[tuple[int, int], ...]  # positions of the words in the excerpt, as (start, end)
-    hits: int  # number of its events that match
 
 
 def search(
@@ -50,46 +58,90 @@ def search(
     task: str | None,
     since: str | None,
     until: str | None,
-    newest: bool,
     limit: int,
 ) -> Answer:
     query = queries.parse(" ".join(words))
-    if not query.asks:
+    if not query.terms:
         raise Usage(
             "nothing_to_search",
             "The query has no word to search for.",
             "Name at least one word: moot search parser. A -word only excludes results.",
         )
-    filters = Filters(
-        upto=call.engine.log.head(),
-        kinds=_kinds(kind),
-        by=by,
-        task=task,
-        since=_time(call, "since", since),
-        until=_time(call, "until", until),
-    )
-    log, state = call.engine.whole, call.place.state
-    most = min(limit, _MOST)
-    things, more = look_up(log, state, query, filters, most, newest=newest, progress=call.progress)
+    wanted, first, end = _kinds(kind), _time(call, "since", since), _time(call, "until", until)
+
+    def fits(event: Event) -> bool:
+        at = 0.0 if first is None and end is None else timestamps.parse(event.at) or 0.0
+        return (
+            (not wanted or _kind(event) in wanted)
+            and (by is None or name_of(event.by).lower() == by.lower())
+            and (task is None or _task(event) == task)
+            and (first is None or at >= first)
+            and (end is None or at < end)
+            and query.matches(f"{event.stream.partition('/')[2]}\n{queries.texts(event)}")
+        )
+
+    log, most = call.engine.log, min(limit, _MOST)
+    start = log.head() if end is None else last_before(log, end)
+    found: dict[str, Event] = {}
+    for event in filter(fits, _newest_first(log, start, call.progress)):
+        if len(found) > most:
+            break
+        found.setdefault(_id(event) if _kind(event) == OTHERS else event.stream, event)
     store = call.engine.read()
-    found = [_found(store, thing) for thing in things]
-    lines = [line for item in found for line in _lines(item)]
-    if more:
+    results = [_result(store, event, query) for event in list(found.values())[:most]]
+    if len(found) > most:
         wider = f"use --limit {min(2 * most, _MOST)}, or " if most < _MOST else ""
         call.warn("more", f"There are more results: {wider}add words.")
+    elif start > _LOOKED_AT:
+        (last,) = log.read(start - _LOOKED_AT, 1)
+        call.warn(
+            "stopped",
+            f"Looked at {_LOOKED_AT:,} events, back to #{last.position}. "
+            f"To search the earlier ones, add `--until {last.at}`.",
+        )
     rows = tuple(
         (item.id, item.state or "", one_line(item.title, 60), Marked(item.excerpt, item.marks), item.by, item.at)
-        for item in found
+        for item in results
     )
     table = Table(("found", "state", "title", "text", "by", "at"), rows, title="Search")
-    return Answer(result=found, say=tuple(lines) or ("No matches.",), table=table if rows else None)
+    lines = [line for item in results for line in _lines(item)]
+    return Answer(result=results, say=tuple(lines) or ("No matches.",), table=table if rows else None)
+
+
+def _newest_first(log: Log, start: int, progress: Callable[[str, int, int], None]) -> Iterator[Event]:
+    """The last events up to `start`."""
+    stop = max(0, start - _LOOKED_AT)
+    for end in range(start, stop, -_PAGE):
+        after = max(stop, end - _PAGE)
+        yield from reversed(log.read(after, end - after))
+        progress("searching", start - after, start - stop)
+
+
+def _kind(event: Event) -> str:
+    known = find(event.stream.partition("/")[0])
+    return (known.plural if known is not None else "") or OTHERS
+
+
+def _task(event: Event) -> str | None:
+    kind, _, key = event.stream.partition("/")
+    about = key if kind == "task" else event.data.get("task")
+    return about if isinstance(about, str) else None
+
+
+def _id(event: Event) -> str:
+    return f"#{event.position}"
+
+
+def _places() -> tuple[str, ...]:
+    """The values of the kind filter."""
+    return (*(kind.plural for kind in kinds() if kind.plural), OTHERS)
 
 
 def _kinds(asked: tuple[str, ...]) -> tuple[str, ...]:
     named = [name for place in asked for name in place.replace(",", " ").split()]
     for name in named:
-        if name not in places():
-            raise Usage("bad_arguments", f"kind: {name[:80]!r} is not one of {', '.join(places())}.", _HELP)
+        if name not in _places():
+            raise Usage("bad_arguments", f"kind: {name[:80]!r} is not one of {', '.join(_places())}.", _HELP)
     return tuple(named)
 
 
@@ -106,24 +158,22 @@ def _time(call: Call, name: str, text: str | None) -> float | None:
     return found
 
 
-def _found(store: Store, thing: Thing) -> SearchResult:
-    event = thing.event
-    kind, _, key = event.stream.partition("/")
-    title, state = (f"{event.type} {event.stream}", None) if thing.kind == OTHERS else _now(store, kind, key)
-    about = key if kind == "task" else event.data.get("task")
+def _result(store: Store, event: Event, query: queries.Query) -> SearchResult:
+    place, (kind, _, key) = _kind(event), event.stream.partition("/")
+    title, state = (f"{event.type} {event.stream}", None) if place == OTHERS else _now(store, kind, key)
+    excerpt, marks = query.excerpt(queries.texts(event))
     return SearchResult(
-        kind=thing.kind,
-        id=f"#{event.position}" if thing.kind == OTHERS else key,
+        kind=place,
+        id=_id(event) if place == OTHERS else key,
         stream=event.stream,
         title=title,
         state=state,
-        task=about if isinstance(about, str) else None,
+        task=_task(event),
         by=name_of(event.by),
         at=event.at,
         position=event.position,
-        excerpt=thing.excerpt,
-        marks=thing.marks,
-        hits=thing.hits,
+        excerpt=excerpt,
+        marks=marks,
     )
 
 
@@ -135,14 +185,13 @@ def _now(store: Store, name: str, key: str) -> tuple[str, str | None]:
 
 
 def _lines(item: SearchResult) -> list[str]:
-    often = f", in {item.hits} of its events" if item.hits > 1 else ""
     head = " ".join(part for part in (item.id, item.state, one_line(item.title, 80)) if part)
     said, end = "", 0
     for start, stop in item.marks:
         said += f"{item.excerpt[end:start]}[{item.excerpt[start:stop]}]"
         end = stop
     where = f"#{item.position} " if item.id != f"#{item.position}" else ""
-    return [f"{head} ({where}by {item.by} at {local(item.at)}{often})", f"> {one_line(said + item.excerpt[end:], 400)}"]
+    return [f"{head} ({where}by {item.by} at {local(item.at)})", f"> {one_line(said + item.excerpt[end:], 400)}"]
 
 
 _HELP = "See `moot search --help`."
@@ -154,21 +203,20 @@ VERBS = (
         search,
         kind="look",
         params=(
-            Param("words", 'All must match. "a phrase", prefix*, -excluded.', positional=True, many=True),
-            Param("kind", f"Only these kinds (repeatable, or separated by commas): {', '.join(places())}.", many=True),
+            Param("words", 'All must occur. "a phrase", -excluded.', positional=True, many=True),
+            Param("kind", f"Only these kinds (repeatable, or separated by commas): {', '.join(_places())}.", many=True),
             Param("by", "Only events by this agent (or person:NAME).", limit=200),
             Param("task", "Only events about this task."),
             Param("since", "Only events since then: a date, a date with a time, or a time ago (2h)."),
             Param("until", "Only events before then."),
-            Param("newest", "Sort by date, newest first. Default: best match first.", type="flag"),
             Param("limit", "Maximum number of results.", type="int", default=20),
         ),
         examples=("moot search parser", "moot search 'lease \"fell silent\" -test' --kind tasks,messages --since 3d"),
         detail=(
-            "Case and accents are ignored. The search covers the whole log; each result shows the entity it belongs to "
-            "and its current state. For receipts it covers the command, its outcome and its task, not the output; "
-            "receipts rank last. Put quotes and -words into one shell argument, or after `--`. The first search after "
-            "many events takes a moment, because it updates the search index; writes never wait for that index."
+            "Newest first. Words match inside longer words, in upper or lower case. Each result shows the newest event "
+            "that matches, the entity that it belongs to and its current state. For receipts the command, its outcome "
+            "and its task are searched, not the output. One search looks at up to 100,000 events and says where it "
+            "stopped. Put quotes and -words into one shell argument, or after `--`."
         ),
         writes=False,
     ),

@@ -74,7 +74,7 @@ FILES = (
     (".git/moot/", "The state of the workspace, shared by all worktrees; .moot/ outside git."),
     (".git/moot/log.db", "The log, which contains everything; `moot backup` copies it safely."),
     (".git/moot/log-DATE.db", "A log that `moot restore` replaced. Delete it when you no longer need it."),
-    (".git/moot/views-*.db", "Views, computed from the log; you can delete them at any time."),
+    (".git/moot/views-*", "Views, computed from the log; you can delete them at any time."),
     (
         ".git/moot/blobs/",
         "Blobs: bytes that events refer to by SHA-256, such as files of a protocol that could not be read.",

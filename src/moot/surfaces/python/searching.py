@@ -27,8 +27,7 @@ class Searching(Findings):
         task: str | None = None,
         since: str | None = None,
         until: str | None = None,
-        newest: bool = False,
         limit: int = 20,
     ) -> list[SearchResult]:
-        """Full-text search in the whole log: best match first, or newest first."""
+        """Search the text of all events, newest first."""
         return self._ask("search", locals())
