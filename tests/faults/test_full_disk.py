@@ -21,7 +21,7 @@ from tests.faults.full import FullDisk
 from tests.faults.worker import ENV
 
 STEP = 13  # every so many writes; `make soak` takes all of them
-SAID = {"disk_full", "no_room_to_verify"}
+SAID = {"disk_full"}
 SAID_OF_A_NEW_FILE = {"views_unusable", "log_io"}  # SQLite tries to read it then, and only knows that it is not there
 DAYS: dict[str, list[tuple[str, dict[str, Any]]]] = {
     "work": [
