@@ -267,8 +267,8 @@ def test_settings_are_swapped_whole_and_an_open_call_keeps_its_own(workspace: Wo
     together([*[_noting(look, failed) for _ in range(4)], swap])
     assert not failed
     assert all(seen[setup.settings.task_ttl] for setup in setups)
-    (repo / "moot.toml").write_text("[tasks]\nttl = '7m'\n")
     with workspace.call(PERSON) as open_before:
+        (repo / "moot.toml").write_text("[tasks]\nttl = '7m'\n")
         workspace.reload()
         assert open_before.settings.task_ttl == setups[-1].settings.task_ttl
     assert ask(workspace, PERSON, "task add", title="One").result.ttl == 420.0
@@ -284,19 +284,15 @@ def _noting(act: Callable[[], None], failed: list[BaseException]) -> Callable[[]
     return noting
 
 
-def test_rules_that_are_judged_anew_do_not_undo_a_swap(workspace: Workspace, repo: Path) -> None:
-    (repo / "moot.toml").write_text("[tasks]\nreceipt = true\nttl = '5m'\n")
+def test_a_call_uses_the_settings_that_changed_before_it(workspace: Workspace, repo: Path) -> None:
     with workspace.call(PERSON) as call:
-        workspace.reload()
-        swapped = workspace.setup
-        with open_workspace(str(repo), AS_A_PERSON) as other:
-            ask(other, PERSON, "task add", title="One")  # records that receipts are demanded
-        call.run("task add", {"title": "Two"})  # judged inside this commit, by a call of before the swap
-        assert call.settings.task_receipt
+        (repo / "moot.toml").write_text("[tasks]\nreceipt = true\nttl = '5m'\n")
+        call.run("task add", {"title": "One"})
         assert call.settings.task_ttl == 1800.0
-    assert workspace.setup is swapped
     with workspace.call(PERSON) as after:
+        after.run("task add", {"title": "Two"})
         assert (after.settings.task_receipt, after.settings.task_ttl) == (True, 300.0)
+        assert len(after.run("log", {"type": "settings:changed"}).result) == 1
 
 
 # Threads

@@ -406,30 +406,6 @@ def test_a_folder_brings_its_data_and_none_of_its_code(folder: Path) -> None:
         assert (folder / ".desk" / "questions.json").exists()
 
 
-def test_a_folder_pack_without_review_needs_a_persons_word(folder: Path) -> None:
-    agent = Workspace.init(folder, agent="Ann")
-    agent.join("Ann")
-    with pytest.raises(Refused) as caught:
-        agent.send(type="question", data=QUESTION)
-    assert caught.value.code == "setting_not_allowed"
-    agent.task_add("Order tea", lifecycle="desk")  # this lifecycle has a review
-    agent.close()
-    assert command(folder, "allow", "settings", "--yes").returncode == 0
-    with Workspace(folder, agent="Ann") as agent:
-        assert agent.send(type="question", data=QUESTION).to == ("@clerk",)
-
-
-def test_consent_is_for_the_content_of_the_lifecycles(folder: Path) -> None:
-    with Workspace.init(folder, person=True) as person:
-        person.send(type="question", data=QUESTION)
-    file = folder / "protocols" / "desk" / "pack.toml"
-    file.write_text(file.read_text().replace('who = ["clerk", "expert"]', 'who = ["anyone"]'))
-    with Workspace(folder, person=True) as person:
-        with pytest.raises(Refused) as caught:
-            person.send(type="question", data={**QUESTION, "case": "case-2"})
-        assert caught.value.code == "setting_not_allowed"
-
-
 def test_a_changed_folder_is_activated_anew(folder: Path) -> None:
     with Workspace.init(folder, person=True) as person:
         person.task_add("One")

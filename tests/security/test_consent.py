@@ -420,7 +420,7 @@ def test_a_handler_gets_no_secret_of_its_runner(run: Command) -> None:
 @pytest.mark.parametrize("name", ["MOOT_PERSON", "MOOT_AGENT"])
 def test_a_handler_cannot_ask_for_who_its_runner_is(run: Command, name: str) -> None:
     handler(run, f'run = ["true"]\nenv = ["{name}"]', allow=False)
-    assert run("board", "--json").error["error"] == "bad_settings"
+    assert run("allow", "hook", "--yes", "--json").error["error"] == "bad_settings"
 
 
 def test_more_variables_ask_anew(run: Command) -> None:

@@ -26,15 +26,6 @@ def write(run: Command, name: str, action: str) -> None:
     (run.repo / "moot.toml").write_text(f'[[handlers]]\nname = "{name}"\non = ["build:*"]\n{action}\n')
 
 
-def test_a_handler_cannot_hide_behind_the_word_for_settings(run: Command) -> None:
-    write(run, "settings", 'run = ["true"]')
-    refused = run("allow", "--json").error
-    assert refused["error"] == "bad_settings"
-    assert "a handler cannot be called settings" in str(refused)
-    write(run, "deploy", 'run = ["true"]')
-    assert run("allow", "deploy", "--yes").code == 0
-
-
 def test_a_command_that_is_not_there_yet_cannot_be_allowed(run: Command) -> None:
     write(run, "later", 'run = ["./z.sh"]')
     refused = run("allow", "later", "--yes", "--json").error

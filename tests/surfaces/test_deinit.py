@@ -265,8 +265,8 @@ def test_a_plain_folder_and_any_worktree(quiet: Command, tmp_path: Path) -> None
 
 
 def test_what_was_allowed_here_is_forgotten(quiet: Command) -> None:
-    (quiet.repo / "moot.toml").write_text("[tasks]\nreview = false\n")
-    assert quiet("allow", "settings", "--yes").code == 0
+    (quiet.repo / "moot.toml").write_text('[[handlers]]\nname = "deploy"\non = ["build:*"]\nrun = ["true"]\n')
+    assert quiet("allow", "deploy", "--yes").code == 0
     home = Path(quiet.environment["HOME"])
     (allowed,) = home.rglob("allowed/*")
     assert str(allowed) in paths(quiet("deinit", "--yes", "--json").result, "removed")

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from moot.api import catalogue
 from moot.api.answer import Notice
-from moot.api.setup import CallSetup
 from moot.core import principal as principals
 from moot.core.errors import MootError, Unavailable
 from moot.core.identity import Caller
@@ -21,16 +20,16 @@ if TYPE_CHECKING:
 
     from moot.api.answer import Answer
     from moot.api.catalogue import Verb
+    from moot.api.setup import Setup
     from moot.api.workspace import Workspace
     from moot.core.deciders.agent import Agent
     from moot.core.event import Event, Key
     from moot.engine.engine import Engine, Outcome
     from moot.engine.unit_of_work import Work
-    from moot.settings import Settings
-    from moot.settings.rules import Weak
 
 
 READ_PATIENCE = 1.0  # seconds that a read waits for a writer before it checks whether the writer has stalled
+_WITHOUT_SETTINGS = ("ack", "guard check", "inbox", "reply", "send", "verify", "wait")  # besides all that only looks
 _WHOLE_LOG = ("backup", "export", "verify")  # they lock out writers, or wait for them
 
 
@@ -50,9 +49,10 @@ class Call:
         self.past = workspace.past
         self.progress = workspace.progress
         self.engine = self._lent = workspace.pool.borrow()
-        self._setup = CallSetup(workspace, self.engine)
-        setup = self._setup.setup
-        self.packs, self.mirrors = setup.packs, setup.mirrors
+        setup = workspace.setup
+        self._problem = setup.problem
+        self.settings, self.packs, self.mirrors = setup.settings, setup.packs, setup.mirrors
+        self._let_decide(setup)
         self.output: Callable[[bytes], object] | None = None  # gets the output of commands that the verb runs
         self.ask: Callable[[tuple[str, ...], str], bool] | None = None  # shows lines to a person and asks: yes or no?
         self.report: Callable[[str], object] = lambda _line: None  # shows a line while the verb runs
@@ -81,20 +81,19 @@ class Call:
         if engine is not None:
             if self.engine is not engine:
                 self.engine.store.close()
-            engine.judge = engine.progress = None
+            engine.progress = None
             self.workspace.pool.give_back(engine, broken=broken or engine.store.pinned)
 
     def __del__(self) -> None:
         if self._lent is not None:
             self.close()
 
-    @property
-    def settings(self) -> Settings:
-        return self._setup.setup.settings
-
-    @property
-    def withheld(self) -> tuple[Weak, ...]:
-        return self._setup.setup.withheld
+    def _let_decide(self, setup: Setup) -> None:
+        """Let the borrowed engine decide by this setup, whatever it was used for before."""
+        engine, workspace = self.engine, self.workspace
+        engine.lifecycles, engine.reactions, engine.closers = setup.lifecycles, setup.reactions, setup.closers
+        engine.rules, engine.in_force, engine.requests = setup.rules, setup.in_force, setup.requests
+        engine.via, engine.progress = workspace.via, workspace.progress
 
     def identity(self) -> str:
         """The id of the workspace's log."""
@@ -102,12 +101,16 @@ class Call:
 
     def run(self, name: str, arguments: Mapping[str, Any]) -> Answer:
         """Run a verb."""
+        if self._problem is not None and catalogue.is_of_pack(name):
+            raise self._problem
         verb = catalogue.find(name, self.packs)
         given = catalogue.checked(verb, arguments)
         self._warnings, self._stored, self._unstored = list(self.workspace.notices), 0, False
         self.outcome, self.lasting = None, False
         self.use_own_engine()
         kind = catalogue.kind_of(verb, given)
+        if self._problem is not None:
+            self._go_on_without_settings(name, kind, self._problem)
         reads = not verb.writes or bool(given.get("peek")) or catalogue.only_looks(verb, kind)
         # Reading an old log does not upgrade it. A caller without an identity can only read.
         self.engine.log.handle.kept = reads or (kind == "look" and self.caller.nobody)
@@ -134,6 +137,12 @@ class Call:
         if self._warnings:
             answer = answer.replace(warnings=(*answer.warnings, *dict.fromkeys(self._warnings)))
         return answer
+
+    def _go_on_without_settings(self, name: str, kind: str, problem: MootError) -> None:
+        """A typo in moot.toml does not cut agents off from what was written, from mail, or from the guard."""
+        if kind != "look" and name not in _WITHOUT_SETTINGS:
+            raise problem
+        self.warn(problem.code, f"{problem.message} The defaults apply until that is repaired. {problem.remedy}")
 
     def _warn_of_the_log(self) -> None:
         handle = self.engine.log.handle

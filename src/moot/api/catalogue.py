@@ -220,6 +220,11 @@ def is_free(word: str) -> bool:
     return all(name.partition(" ")[0] != word for name in names())
 
 
+def is_of_pack(name: str) -> bool:
+    """Whether only a pack can have this verb."""
+    return name not in _found and not any(name in group for group in MODULES.values())
+
+
 _found: dict[str, Verb] = {}
 
 

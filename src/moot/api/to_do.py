@@ -116,7 +116,7 @@ def reviewable(work: Work, actor: Actor) -> Iterator[tuple[Task, dict[str, str]]
     """The tasks that the actor can review, oldest first, each with its verdicts and their commands."""
     for task in queries.in_review(work.store):
         life = work.lifecycles.get(task.lifecycle)
-        if life is not None and not life.withheld and may_review(life, task, actor):
+        if life is not None and may_review(life, task, actor):
             yield task, verdicts(life, task)
 
 

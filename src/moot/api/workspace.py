@@ -19,13 +19,10 @@ if TYPE_CHECKING:
     from moot.engine.clock import Clock
     from moot.engine.presence import Presence
     from moot.location import Place
-    from moot.settings.rules import Rules
     from moot.time_travel import Moment
 
     # What is being done, how much of it is done, and of how much: 0 if that is unknown, -1 if `done` are seconds.
     Progress = Callable[[str, int, int], None]
-    # The rules in force, given a setup, a function that returns the id of the log, and the rules that the log recorded.
-    Judge = Callable[[Setup, Callable[[], str], str], Rules]
 
 _MINUTE, _DAY = 60.0, 86_400.0
 
@@ -46,7 +43,6 @@ class Workspace:
         clock: Clock,
         presence: Presence,
         pool: Pool,
-        judge: Judge,
         via: str,
     ) -> None:
         self.place = place
@@ -59,33 +55,23 @@ class Workspace:
         self.past: Moment | None = None  # the moment that it shows, if that is not the present
         self.notices: tuple[Notice, ...] = ()  # warnings for every call
         self.progress: Progress = quietly
-        self.judge = judge
         self.load: Callable[[], Setup] = lambda: self.setup
+        self.signature: Callable[[], object] = lambda: self.setup.signature  # that of moot.toml now
         self.check_log: Callable[[], None] = lambda: None  # raises if the log no longer exists
         self.pool = pool
-        self._judged = setup, setup  # a setup, and the same with the rules that were last judged
         self._maintained = float("-inf")  # when a call last did some maintenance
 
     def call(self, caller: Caller, cwd: str | None = None) -> Call:
         """Open a call. Close it: until then it occupies an engine."""
         if self.past is not None:  # the incarnation is today's; in the past it may have been another
             caller = caller.replace(incarnation=None)
+        if self.signature() != self.setup.signature:
+            self.reload()
         return Call(self, caller, self.cwd if cwd is None else cwd)
 
     def reload(self) -> None:
-        """Read settings and packs again. Open calls keep those that they started with."""
+        """Read settings and packs again: they have changed. Open calls keep those that they started with."""
         self.setup = self.load()
-
-    def current(self) -> tuple[Setup, Setup]:
-        """The setup, and the same with the rules that were last judged to be in force."""
-        setup, (of, judged) = self.setup, self._judged
-        return setup, judged if of is setup else setup
-
-    def judged(self, setup: Setup, rules: Rules) -> Setup:
-        """A setup with these rules in force. Calls that are opened from now on use it without judging again."""
-        found = setup.under(rules)
-        self._judged = setup, found
-        return found
 
     def close(self) -> None:
         """Close all handles. Those of open calls are closed when the calls end."""

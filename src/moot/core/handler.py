@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from moot.core.event import Draft
 
 KINDS = ("run", "message")
-SETTINGS = "settings"  # reserved: `moot allow settings` allows settings that weaken a rule
 MOOT = "moot"  # the sender of handlers' messages in older logs
 NOUN = "effect"  # events about effects cause no effects, to prevent endless loops
 ALL = "*"

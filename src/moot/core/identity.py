@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 # Variables that coding agents set in the shells where they run commands, and that no editor sets for a person.
+# moot sets the last two for the commands that it starts: they are not persons either.
 AGENTS_SHELLS = (
     "CLAUDECODE",  # Claude Code
     "CODEX_THREAD_ID",  # Codex
@@ -29,6 +30,8 @@ AGENTS_SHELLS = (
     "GOOSE_TERMINAL",  # goose
     "AUGMENT_AGENT",  # Auggie
     "CRUSH",  # Crush
+    "MOOT_RUN",  # a command of `moot run`
+    "MOOT_HANDLER",  # a command of a handler
 )
 PERSON = "MOOT_PERSON"
 _DIGITS = 16

@@ -62,9 +62,6 @@ class Lifecycle(Record):
     editors: tuple[str, ...] = ()
     silence: str = "return"
     attempts: int = 3  # 0: the limit of the workspace
-    asks: str = ""  # settings that would change it and that no person has allowed
-    withheld: bool = False  # until those are allowed, its tasks cannot be added or moved
-    content: str = ""  # a digest, if it comes from the repository: consent covers exactly this content
     carried: bool = False  # messages of its pack carry submissions or verdicts, so moot sends no mail about them
     exhausted: str | None = None  # target state when the attempts are used up; None: going back is refused
 

@@ -1,8 +1,8 @@
-"""What a person has allowed on this machine: handlers and commands of a repository, settings that weaken a rule.
+"""What a person has allowed on this machine: handlers and commands of a repository.
 
 A repository is untrusted. None of its commands runs until a person has allowed its exact content on this machine.
 Consent is stored outside every repository, per workspace (`moot.location.user_state`), as lines with a digest and a
-name. `moot.effects.pinned` defines the digest of a handler, `moot.settings.rules` the settings that weaken a rule.
+name. `moot.effects.pinned` defines the digest of a handler.
 """
 
 from __future__ import annotations

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from moot.engine.clock import Clock
     from moot.engine.facts import Question
     from moot.log import Log
-    from moot.settings.rules import Rules
     from moot.views.store import Store
 
 _PAGE = 1000
@@ -68,13 +67,12 @@ class Engine:
         self.closers: Sequence[Callable[[Work], None]] = ()  # from packs; run after everything else is decided
         self.requests: Callable[[Work, str], None] | None = None  # requests effects, if there are handlers
         self.via: str | None = None  # the surface that commits come from, unless an act sets another
-        self.in_force = ""  # the rules that settings can weaken, in the form of `moot.core.deciders.settings`
-        self.judge: Callable[[str], Rules] | None = None  # recomputes the rules in force when the log recorded others
+        self.rules: Mapping[str, Any] = {}  # the settings in force that can weaken a rule: see `moot.settings.rules`
+        self.in_force: str | None = ""  # the same in the form in which the log has them; None: unknown
         self.progress: Callable[[str, int, int], None] | None = None  # called during a long catch-up
         self._folder: Callable[[Store, Sequence[Event]], None] | None = None
         self._bound = False
         self.lookups: dict[str, Callable[[Any], Any]] = {  # see `moot.engine.facts`
-            "rules": self._judged,
             "tombstones": lambda _version: self.log.tombstones(),
         }
 
@@ -176,8 +174,8 @@ class Engine:
         act(work)
         if not work.drafts:
             return Outcome()
-        if work.rules is not None:
-            work.do("settings", "", work.rules)
+        if self.in_force not in (self.store.rules, None):
+            work.do("settings", "", self.rules)
         for close in self.closers:
             close(work)
         if self.requests is not None:
@@ -213,21 +211,7 @@ class Engine:
         now = self.clock.wall_seconds()
         work = Work(self.store, iso(now), self.lifecycles, self.reactions, self.clock.token)
         work.now, work.facts, work.via = now, facts, self.via
-        if self.store.rules != self.in_force:
-            work.rules = facts.find("rules", self.store.rules)
-            work.lifecycles = self.lifecycles
         return work
-
-    def _judged(self, recorded: str) -> Mapping[str, Any] | None:
-        """The values of the rules in force, or None if the log has recorded the same ones.
-
-        Settings may have changed since the workspace was opened.
-        """
-        if self.judge is None:
-            return None
-        rules = self.judge(recorded)
-        self.lifecycles, self.in_force = rules.lifecycles, rules.text
-        return None if self.in_force == recorded else rules.values
 
     def _appended(self, events: list[Event], cursor: int) -> Outcome:
         """Project the new events. The commit has succeeded: if the views fail now, the next call catches them up."""

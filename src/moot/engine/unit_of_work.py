@@ -60,7 +60,6 @@ class Work(World):
     ) -> None:
         self.store = store
         self.conditions: dict[str, int] = {}
-        self.rules: Mapping[str, Any] | None = None  # the rules in force, if the log has recorded other values
         self.drafts: list[Draft] = []
         self.via: str | None = None  # see `Commit`
         self.during: Mapping[str, str] | None = None  # if it takes in a file: see `running_effects`

@@ -6,20 +6,20 @@ hook=@HOOK@
 python=@PYTHON@
 here=$(cd "${0%/*}" && pwd -P) || exit 0
 before=$here/$hook.before-moot
-[ "$MOOT_GUARD_BEFORE" != "$before" ] || exit 0 # called again, by the hook that it calls
+case $MOOT_GUARD_BEFORE in "$PPID" | "$$") exit 0 ;; esac # called again, by the hook that it calls
 refs=.
 [ "$hook" != pre-push ] || refs=$(cat && echo .)
 
 run_before() {
 	[ -f "$before" ] && [ -x "$before" ] || return 0
-	MOOT_GUARD_BEFORE=$before "$before" "$@"
+	sh -c 'MOOT_GUARD_BEFORE=$$ exec "$0" "$@"' "$before" "$@"
 }
 
 run_moot() {
 	if [ -x "$python" ]; then
-		"$python" -P -m moot -C . guard check "$@"
+		"$python" -E -P -m moot -C . guard check "$@"
 	elif command -v moot >/dev/null 2>&1; then
-		moot -C . guard check "$@"
+		(unset PYTHONPATH && exec moot -C . guard check "$@")
 	else
 		return 127
 	fi

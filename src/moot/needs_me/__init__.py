@@ -10,10 +10,12 @@ from itertools import islice
 
 from moot.api.message_view import expired
 from moot.core.errors import Refused, Unknown
+from moot.core.lifecycle import reviewed
 from moot.core.principal import label, name_of, person
 from moot.core.record import Record
 from moot.core.task.refusals import check_stopped
 from moot.core.text import REASON, command_line, counted, first_few, one_line, option, shell_word
+from moot.engine.clock import iso
 from moot.views import queries, states
 
 TYPE_CHECKING = False
@@ -24,15 +26,16 @@ if TYPE_CHECKING:
     from moot.api.call import Call
     from moot.core.task import Task
 
+_RECENT, _RECENT_LIMIT = 7 * 86_400.0, 50  # how long finished tasks without review are listed, and how many
 _TEXT = "'…'"  # in a suggested command: where the person's words go
 
 
 class Waiting(Record):
     """An item that waits for a person."""
 
-    kind: str  # checkpoint, request, held, task, review, effect, handler, concern (of a pack)
+    kind: str  # checkpoint, request, held, task, review, no-review, effect, handler, concern (of a pack)
     id: str
-    since: str
+    since: str  # empty for what holds until somebody changes it
     who: str  # who waits
     text: str
     command: str  # answers it
@@ -48,7 +51,7 @@ def question(item: Waiting) -> str:
 
 def waiting(call: Call, most: int = queries.ALL) -> list[Waiting]:
     """The queue, oldest first. `most`: the maximum number of items from each source."""
-    return sorted(_items(call, most), key=lambda item: item.since)
+    return sorted(_items(call, most), key=lambda item: item.since or "~")
 
 
 def answer(call: Call, name: str, text: str) -> Answer:
@@ -84,7 +87,7 @@ def answer(call: Call, name: str, text: str) -> Answer:
             return retry(call, (name,), text)
         case "handler":
             return _allow(call, name, text)
-        case "concern":
+        case "concern" | "no-review":
             raise _not_answered(call, name)
     raise Unknown(
         "not_waiting", f"Nothing waits for you under {name!r}.", "`moot needs-me` lists what does.", thing=name
@@ -203,6 +206,26 @@ def _reviews(call: Call, most: int) -> Iterator[Waiting]:
         yield from without_reviewer(call, found)
 
 
+def _without_review(call: Call, most: int) -> Iterator[Waiting]:
+    """Review that is switched off: for the workspace, for a lifecycle, or by an agent for a task."""
+    lifecycles, off = call.engine.lifecycles, not call.settings.task_review
+    bare = [life.name for life in lifecycles.values() if life.name != "core" and not reviewed(life)]
+    if off:
+        yield _off("workspace", "moot.toml", "new tasks are done without review (tasks.review = false)")
+    for name in bare[:most]:
+        yield _off(name, f"the pack {lifecycles[name].pack}", f"tasks of the lifecycle {name} are done without review")
+    strict = () if off else (name for name in lifecycles if name not in bare)
+    since = iso(call.clock.wall_seconds() - _RECENT)
+    found = queries.without_review(call.engine.read(), strict, since, min(most, _RECENT_LIMIT))
+    if found:
+        said = f"{counted(len(found), 'task')} added without review: {first_few(found)}"
+        yield _off("tasks", "agents", said, command_line("task show", found[0]))
+
+
+def _off(what: str, who: str, said: str, command: str = "moot log --type settings:changed") -> Waiting:
+    return Waiting(kind="no-review", id=f"no-review:{what}", since="", who=who, text=said, command=command)
+
+
 def _parked_effects(call: Call, most: int) -> Iterator[Waiting]:
     from moot.views.effects import effects
 
@@ -274,7 +297,7 @@ def _concerns(call: Call, most: int) -> Iterator[Waiting]:
 
 
 def _not_answered(call: Call, name: str) -> Refused:
-    found = next(item for item in _concerns(call, queries.ALL) if item.id == name)
+    found = next(item for item in _items(call) if item.id == name)
     return Refused(
         "not_answered_here",
         f"{one_line(found.text, 300)} This cannot be answered with a text.",
@@ -289,6 +312,7 @@ _SOURCES: tuple[Callable[[Call, int], Iterator[Waiting]], ...] = (
     _held_entries,
     _stuck_tasks,
     _reviews,
+    _without_review,
     _parked_effects,
     _handlers_to_allow,
     _concerns,

@@ -33,8 +33,9 @@ def needs_me(call: Call, text: str | None, answer: str | None) -> Answer:
         asked = question(item)
         what = f"{item.kind} ({item.checkpoint_type})" if item.checkpoint_type else item.kind
         whose = f" from {item.who}" if item.who else ""
+        since = f" since {local(item.since)}" if item.since else ""
         lines += [
-            one_line(f"{item.id} {what}{whose}{about} since {local(item.since)}: {asked}", 600),
+            one_line(f"{item.id} {what}{whose}{about}{since}: {asked}", 600),
             f"  → {item.command}",
         ]
         task = one_line(item.task or "", 40)
@@ -60,11 +61,11 @@ VERBS = (
         detail=(
             "Lists checkpoints, requests in your mailbox, held entries, tasks that ran out of attempts, failed tasks "
             "that others wait for, reviews that no agent here can do, parked effects, handlers that nobody has "
-            "allowed on this machine, and what active packs report. An answer resolves a checkpoint, replies to a "
-            "request, reopens a task with your text as the reason, or retries an effect. A held entry is delivered if "
-            "the answer is the corrected message, a JSON object; otherwise it is dropped, with your text as the "
-            "reason. For a review, `yes` approves the task. For a handler, `yes` shows what it does and allows it. "
-            "Listing writes nothing."
+            "allowed on this machine, review that is switched off, and what active packs report. An answer resolves a "
+            "checkpoint, replies to a request, reopens a task with your text as the reason, or retries an effect. A "
+            "held entry is delivered if the answer is the corrected message, a JSON object; otherwise it is dropped, "
+            "with your text as the reason. For a review, `yes` approves the task. For a handler, `yes` shows what it "
+            "does and allows it. Listing writes nothing."
         ),
     ),
 )

@@ -85,6 +85,17 @@ def load(place: Place, *, keep: bool = True) -> Settings:
     return settings
 
 
+def signature(place: Place) -> list[Any] | None:
+    """Changes when the settings file does; None without a usable one."""
+    from moot.location import caches
+
+    try:
+        path = source(place)
+        return None if path is None else caches.signature(path)
+    except (OSError, Unavailable):
+        return None
+
+
 def source(place: Place) -> str | None:
     """The path of the settings file for a place, if there is one."""
     for root in _roots(place):

@@ -28,7 +28,7 @@ from __future__ import annotations
 import re  # noqa: TID253 (this module itself is loaded on demand)
 from math import isfinite
 
-from moot.core.handler import KINDS, NOUN, SETTINGS
+from moot.core.handler import KINDS, NOUN
 from moot.core.text import closest
 from moot.processes.environment import SECRET
 from moot.settings.parse import Unexpected, duration, spelled, whole
@@ -215,9 +215,6 @@ def _handler(number: int, table: dict[str, Any], names: set[str], reading: Readi
         reading.add(here, f"{spelled(here)} has no {' and no '.join(missing)}")
     if fields.get("name") in names:
         reading.add((*here, "name"), f"two handlers are called {fields['name']}")
-    if fields.get("name") == SETTINGS:
-        advice = "`moot allow settings` allows the settings that weaken a rule. Choose another name"
-        reading.add((*here, "name"), f"a handler cannot be called {SETTINGS}: {advice}")
     names.add(fields.get("name", ""))
     _check_action(here, table, reading)
     return fields

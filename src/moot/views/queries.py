@@ -245,6 +245,11 @@ def in_review(store: Store, limit: int = ALL) -> list[Task]:
     return [Task.of(loads(body)) for (body,) in store.rows("in_review", limit)]
 
 
+def without_review(store: Store, lifecycles: Iterable[str], since: str, limit: int) -> list[str]:
+    """Tasks that agents added without review, newest first: unfinished ones, and those that ended after `since`."""
+    return [str(name) for (name,) in store.rows("tasks_without_review", since, dumps(list(lifecycles)), limit)]
+
+
 def ready(store: Store, limit: int = 100, besides: Iterable[str] = ()) -> list[Task]:
     """Tasks that can be started now, most urgent first, except those named in `besides`."""
     return [Task.of(loads(body)) for _, body in store.rows("ready", limit, dumps(list(besides)))]

@@ -82,6 +82,12 @@ ORDER BY t.rank, t.created LIMIT ?1
 -- name: count_ready
 SELECT count(*) FROM task WHERE phase = 'open' AND blocked = 0 AND id NOT IN (SELECT value FROM json_each(?1))
 
+-- name: tasks_without_review
+SELECT t.id FROM task t JOIN entity e ON e.stream = 'task/' || t.id
+WHERE NOT e.state ->> 'review' AND (t.phase IN ('open', 'working', 'review') OR e.state ->> 'since' > ?1)
+AND NOT e.state ->> 'creator' GLOB 'person:*' AND coalesce(e.state ->> 'lifecycle', 'core') IN (SELECT value FROM json_each(?2))
+ORDER BY t.created DESC LIMIT ?3
+
 -- name: planned_tasks
 SELECT origin, id FROM task INDEXED BY task_origin WHERE origin IS NOT NULL ORDER BY created
 

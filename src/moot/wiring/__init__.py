@@ -11,8 +11,8 @@ from moot.api.pool import LIMIT, Pool
 from moot.api.protocol import Packs
 from moot.api.setup import Setup
 from moot.api.workspace import Workspace
-from moot.core.errors import MootError, Unavailable
-from moot.core.lifecycle import CORE, reviewed, with_receipts
+from moot.core.errors import Unavailable, Usage
+from moot.core.lifecycle import CORE, with_receipts
 from moot.core.reactions import later
 from moot.core.reactions.departures import departures
 from moot.core.reactions.dependencies import dependencies
@@ -26,18 +26,15 @@ from moot.views.store import Store
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
 
     from moot.api.answer import Notice
     from moot.api.protocol.mirrors import Mirrors
-    from moot.api.workspace import Judge, Progress
+    from moot.api.workspace import Progress
     from moot.core.lifecycle import Lifecycle
     from moot.location import Place
     from moot.log import Log
     from moot.settings import Settings
-    from moot.settings.rules import Rules
-
-
-RECEIPTS = '{"tasks.receipt":true}'  # as `moot.core.deciders.settings` writes it if nothing else is set
 
 
 open_log: Callable[..., Log] = SqliteLog  # `moot.testing.memory_log` replaces it
@@ -75,9 +72,10 @@ def open_workspace(
             past = then = find(whole, at, clock.wall_seconds())
         clock = StoppedClock(then.seconds) if then.seconds is not None else clock
         presence, make = NoPresence(place.state, clock), lambda: engine_at(log(), place.state, then, clock)
-    pool, judge = Pool(lambda: _with_facts(make(), presence), handles), _judge(place, env)
-    workspace = Workspace(place, env, cwd, _ruled(setup, pool, judge), clock, presence, pool, judge, via)
-    workspace.load = lambda: _ruled(_loaded(place, env, keep=not reading, files=files), pool, judge)
+    pool = Pool(lambda: _with_facts(make(), presence), handles)
+    workspace = Workspace(place, env, cwd, setup, clock, presence, pool, via)
+    workspace.load = lambda: _loaded(place, env, keep=not reading, files=files)
+    workspace.signature = lambda: setting.signature(place)
     workspace.past = past
     workspace.check_log = lambda: _check_log(place, cwd)
     workspace.progress = progress or workspace.progress
@@ -122,14 +120,19 @@ def _with_facts(engine: Engine, presence: Presence) -> Engine:
 
 
 def _loaded(place: Place, env: Mapping[str, str], *, keep: bool, files: bool) -> Setup:
-    """The current settings of moot.toml, before the rules in force are determined."""
-    settings = setting.load(place, keep=keep)
-    packs = Packs()
-    if settings.packs:
-        from moot.wiring.packs import load
+    """The current settings of moot.toml, and what they switch on; if they cannot be used, the defaults."""
+    signature, problem = setting.signature(place), None
+    settings, packs = setting.Settings(), Packs()
+    try:
+        settings = setting.load(place, keep=keep)
+        if settings.packs:
+            from moot.wiring.packs import load
 
-        packs = load(settings, place, keep=keep)
+            packs = load(settings, place, keep=keep)
+    except (Usage, Unavailable) as error:
+        settings, problem = setting.Settings(), error
     lifecycles = _lifecycles(settings, packs)
+    rules, in_force = _rules(settings, lifecycles)
     requests: Requests | None = None
     if settings.handlers or packs.having("effects"):
         from moot.api.protocol.pack_effects import asking
@@ -142,54 +145,29 @@ def _loaded(place: Place, env: Mapping[str, str], *, keep: bool, files: bool) ->
 
         mirrors = FileMirrors(packs)
     return Setup(
-        written=settings,
         settings=settings,
         packs=packs,
-        declared=lifecycles,
         lifecycles=lifecycles,
+        rules=rules,
+        in_force=None if problem else in_force,
         reactions=(dependencies, departures, later, *packs.reactions()),
         closers=packs.closers(),
         requests=requests,
         mirrors=mirrors,
+        signature=signature,
+        problem=problem,
     )
 
 
-def _ruled(setup: Setup, pool: Pool, judge: Judge) -> Setup:
-    """Add the rules in force. A setting that weakens a rule needs a person's consent (`moot.settings.rules`)."""
-    engine = pool.borrow()  # errors of the log are raised here
-    try:
-        if not setup.settings.task_review or not all(map(reviewed, setup.declared.values())):
-            return setup.under(judge(setup, engine.whole.archive.identity, ""))
-    finally:
-        pool.give_back(engine)
-    if not setup.settings.task_receipt:
-        return setup
-    core = with_receipts(setup.declared["core"])
-    return setup.replace(lifecycles={**setup.declared, "core": core}, in_force=RECEIPTS)
+def _rules(settings: Settings, lifecycles: Mapping[str, Lifecycle]) -> tuple[Mapping[str, Any], str]:
+    """The settings that can weaken a rule, and the form in which the log has them. None of them, in most workspaces."""
+    if len(lifecycles) == 1 and settings.task_review and not settings.task_receipt:
+        return {}, ""
+    from moot.core.deciders.settings import text
+    from moot.settings.rules import rules
 
-
-def _judge(place: Place, env: Mapping[str, str]) -> Judge:
-    """A function that determines the rules in force from the current settings and consent."""
-
-    def judge(setup: Setup, identity: Callable[[], str], recorded: str) -> Rules:
-        from moot.settings.rules import judged, weakened
-
-        try:
-            settings = setting.load(place, keep=False)
-        except MootError:
-            settings = setup.written  # the next command reports the defects
-        packs = {name: life for name, life in setup.declared.items() if name != "core"}
-        allowed: Mapping[str, str] = {}
-        if weakened(settings, packs, recorded):
-            from moot.effects.consent import Consent
-
-            try:
-                allowed = Consent(env, identity(), place.state, place.root).known()
-            except Unavailable:
-                pass  # unreadable consent allows nothing; `moot allow` reports why
-        return judged(settings, setup.declared["core"], packs, allowed, recorded)
-
-    return judge
+    found = rules(settings, lifecycles)
+    return found, text(found)
 
 
 def _check_log(place: Place, cwd: str) -> None:
@@ -225,7 +203,8 @@ def _elsewhere(place: Place) -> tuple[Notice, ...]:
 
 
 def _lifecycles(settings: Settings, packs: Packs) -> dict[str, Lifecycle]:
-    found = {"core": CORE.replace(attempts=0), **packs.lifecycles()}
+    core = with_receipts(CORE) if settings.task_receipt else CORE
+    found = {"core": core.replace(attempts=0), **packs.lifecycles()}
     return {
         name: life if life.attempts else life.replace(attempts=settings.task_attempts) for name, life in found.items()
     }

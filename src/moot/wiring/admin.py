@@ -6,7 +6,6 @@ import os
 
 from moot import location as places
 from moot import settings as setting
-from moot.api.verbs.effects.allow import consent_of, weak_of
 from moot.api.verbs.workspace import BY_ROLE, PARAGRAPH, Created, Finding, Opener, RestoreResult, checkup
 from moot.api.workspace import quietly
 from moot.core.errors import MootError, Refused, Unavailable, Usage
@@ -69,38 +68,23 @@ class Admin(Opener):
         if any(name not in settings.packs for name in packs):
             _turn_on(place, tuple(dict.fromkeys((*settings.packs, *packs))))
             settings = setting.load(place)
-        weak = not settings.task_review or bool(settings.packs) or not (new or settings.task_receipt)
-        allowed, withheld = self._allow_settings() if weak else ((), ())
         made = Created(
             root=place.root,
             state=place.state,
             new=new,
             packs=settings.packs,
             carried_over=kept,
-            allowed=allowed,
-            withheld=withheld,
         )
         if not settings.packs:
             return _excluding(made, git_exclude.exclude(place, ()))
         with self._workspace() as workspace, workspace.call(self.caller) as call:
+            if workspace.setup.problem is not None:
+                raise workspace.setup.problem
             made = _excluding(made, git_exclude.exclude(place, _forms(call) if exclude else ()))
             made = made.replace(paragraph=_paragraph(call))
             start = call.engine.log.head()
             call.sync()
             return made.replace(adopted=adopted_since(call, start).said)
-
-    def _allow_settings(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """A person who creates a workspace consents to the current moot.toml. Returns what is allowed, and what is not.
-
-        Another caller cannot consent.
-        """
-        with self._workspace() as workspace, workspace.call(self.caller) as call:
-            found = weak_of(call)
-            if not self.caller.person or self.caller.mark is not None:
-                return (), tuple(f"{one.said}; in force instead: {one.instead}" for one in found if not one.allowed)
-            if found:
-                consent_of(call).give({one.digest: one.name for one in found})
-        return tuple(one.said for one in found), ()
 
     def _workspace(self) -> Workspace:
         return open_workspace(self._cwd, self._env, via=self._via, named=self._named)
@@ -137,6 +121,8 @@ class Admin(Opener):
             packs = ", ".join(settings.packs) or "none"
             findings.append(Finding("settings", good=True, message=f"{source}; packs: {packs}"))
             with self._workspace() as workspace, workspace.call(self.caller) as call:
+                if workspace.setup.problem is not None:
+                    raise workspace.setup.problem
                 sweep(place.state, call.engine.log)
                 from moot.guard.doctor import guard_findings  # it runs git, which needs slow imports
                 from moot.mirrors.pack_files import WorktreeFiles

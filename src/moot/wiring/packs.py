@@ -124,8 +124,7 @@ def _made(kept: Mapping[str, Any], source: Source) -> Pack:
     about = {"digest": kept["digest"], "parts": tuple(kept["parts"]), "forms": kept["forms"]}
     about |= {"folder": source.said if source.root else ""}
     found = pack_of(kept["pack"], kept["schemas"])
-    lives = tuple(life.replace(content=kept["content"]) for life in found.lifecycles)
-    return found.replace(lifecycles=lives, code=source.code if kept["parts"] else "", **about)
+    return found.replace(code=source.code if kept["parts"] else "", **about)
 
 
 def _source(name: str, path: object, place: Place | None) -> Source:
@@ -184,9 +183,6 @@ def _below(path: str, root: str) -> bool:
 
 def _parsed(name: str, source: Source, place: Place | None) -> dict[str, Any]:
     """Parse the files of a pack. Raises an error that lists all defects."""
-    import json
-    from hashlib import sha256
-
     from moot.api.protocol.checking import parse
     from moot.mirrors.forms import forms
 
@@ -201,14 +197,12 @@ def _parsed(name: str, source: Source, place: Place | None) -> dict[str, Any]:
         below=below,
         coded="hear" in parts,
     )
-    lives = json.dumps([found.data.get("lifecycle"), found.data.get("lifecycles")], sort_keys=True)
     return {
         "pack": found.data,
         "schemas": found.schemas,
         "digest": found.digest,
         "parts": parts,
         "forms": _names_of(code.forms) if code is not None else {},
-        "content": sha256(lives.encode()).hexdigest() if source.root else "",
         "source": source.plain(),
     }
 

@@ -67,8 +67,6 @@ class Created(Record):
     new: bool
     packs: tuple[str, ...]
     carried_over: str | None = None  # path of the old log, if this one continues it
-    allowed: tuple[str, ...] = ()  # settings that weaken a rule and that `init` allowed
-    withheld: tuple[str, ...] = ()  # such settings that nobody has allowed, and what is in force instead
     excluded: tuple[str, ...] = ()  # what git ignores: lines of `exclude_file`
     exclude_file: str = ""
     exclude_problem: str = ""  # why the lines could not be written
@@ -132,27 +130,18 @@ def init(opener: Opener, pack: tuple[str, ...], carry_over: bool, no_exclude: bo
     created = opener.create(pack, carry_over=carry_over, exclude=not no_exclude)
     written = created.excluded and not created.exclude_problem
     beside = ", except those that it tracks" if created.tracked else ""
-    weak = f"This `moot init` allows settings in moot.toml that weaken a rule: {', '.join(created.allowed)}."
     lines = [
         f"{'Created a' if created.new else 'Found the'} workspace in {created.root} (state in {created.state}).",
         *([f"The log continues; the old one is kept as {created.carried_over}."] if created.carried_over else []),
         *([f"Active packs: {', '.join(created.packs)}."] if created.packs else []),
         *([f"Taken over from their files: {created.adopted}."] if created.adopted else []),
         *([f"git ignores the files that they write{beside}: {created.exclude_file}"] if written else []),
-        *([weak, "To undo that: moot allow settings --revoke"] if created.allowed else []),
         "",
         "Suggested text for AGENTS.md or CLAUDE.md:",
         "",
         *created.paragraph.splitlines(),
     ]
-    return Answer(result=created, say=tuple(lines), warnings=(*_about_settings(created), *_about_git(created)))
-
-
-def _about_settings(created: Created) -> Iterator[Notice]:
-    """Warnings about settings that a person has to allow first."""
-    for one in created.withheld:
-        said = f"moot.toml weakens a rule, and no person has allowed that here: {one}."
-        yield Notice("settings_withheld", f"{said} A person can allow it: `moot allow settings`.")
+    return Answer(result=created, say=tuple(lines), warnings=tuple(_about_git(created)))
 
 
 def _about_git(created: Created) -> Iterator[Notice]:
@@ -319,9 +308,7 @@ VERBS = (
         detail=(
             "Creates the state directory inside the git directory. If packs are active, it adds the paths of their "
             "files to git's `info/exclude`, for all worktrees, so that `git stash`, `git add -A` and `git worktree "
-            "remove` leave them alone. It changes nothing else. Run it again after you change `packs` in moot.toml. If "
-            "a person runs it, it also allows the settings in moot.toml that weaken a rule, and lists them (see `moot "
-            "help allow`)."
+            "remove` leave them alone. It changes nothing else. Run it again after you change `packs` in moot.toml."
         ),
         opens=False,
     ),

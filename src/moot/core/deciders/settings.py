@@ -4,7 +4,7 @@ What always holds:
 - Only the keys of `DEFAULTS` are recorded, and each only when the value in force differs from the last recorded one.
 - A change records the old and the new value. A key without a record was at its default.
 
-`moot.settings.rules` determines the values in force: a person must allow a value that weakens a rule.
+`moot.settings.rules` reads the values in force from `moot.toml`.
 """
 
 from __future__ import annotations
@@ -79,5 +79,5 @@ KIND = Kind(
     evolve=evolve,
     state=RecordedRules,
     single=True,
-    made_by="moot.toml, and `moot allow settings`,",
+    made_by="moot.toml",
 )

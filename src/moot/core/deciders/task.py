@@ -67,8 +67,6 @@ _FORWARD = (("open", "working"), ("open", "review"), ("working", "review"))  # p
 
 def decide(task: Task, command: Command, life: Lifecycle) -> list[Payload]:
     """Decide a command. `life` is the task's lifecycle."""
-    if life.withheld and isinstance(command, (AddTask, MoveTask)):
-        raise refusals.withheld(life)
     if isinstance(command, AddTask):
         return _add(life, task, command)
     if not task.exists:
@@ -116,7 +114,7 @@ def _move(life: Lifecycle, task: Task, command: MoveTask) -> list[Payload]:
         raise refusals.no_edge(life, task, command)
     own = edge.moot and command.actor.principal == "moot"
     role = "moot" if own else _permitted(life, task, edge, command)
-    _needs(life, task, edge, command)
+    _needs(task, edge, command)
     if edge.holds in ("actor", "owner") and task.waits:
         raise Refused(
             "task_blocked",
@@ -232,7 +230,7 @@ def _allows(life: Lifecycle, task: Task, edge: Edge, actor: Actor) -> bool:
     return True
 
 
-def _needs(life: Lifecycle, task: Task, edge: Edge, command: MoveTask) -> None:
+def _needs(task: Task, edge: Edge, command: MoveTask) -> None:
     if command.adopted:
         return
     if "reason" in edge.needs and not (command.reason or "").strip():
@@ -254,8 +252,7 @@ def _needs(life: Lifecycle, task: Task, edge: Edge, command: MoveTask) -> None:
             "receipt_missing",
             f"`{edge.verb}` requires the receipt of a check of {task.id}.",
             f"Run the check: `{command_line('check', options=option('--task', task.id))} -- COMMAND`, then "
-            f"`{by_verb(edge.verb, task.id, options='--receipt last')}`."
-            f"{refusals.asks(life)}",
+            f"`{by_verb(edge.verb, task.id, options='--receipt last')}`.",
             task=task.id,
         )
     if command.judged is not None and command.judged != task.report:
@@ -271,8 +268,7 @@ def _needs(life: Lifecycle, task: Task, edge: Edge, command: MoveTask) -> None:
             "needs_review",
             f"{task.id} must be reviewed before it is done.",
             f"Submit it: `{command_line('task submit', task.id)}`. "
-            "A task added with --no-review can be completed without a review."
-            f"{refusals.asks(life)}",
+            "A task added with --no-review can be completed without a review.",
             task=task.id,
         )
 

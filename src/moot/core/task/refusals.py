@@ -120,22 +120,6 @@ def verb_to(life: Lifecycle, task: Task, wanted: str) -> str:
     return edge.verb
 
 
-def asks(life: Lifecycle) -> str:
-    """A hint for a refusal that a setting would lift once a person allows it."""
-    if not life.asks:
-        return ""
-    return f" moot.toml sets {life.asks}; for new tasks, a person must first allow that with `moot allow settings`."
-
-
-def withheld(life: Lifecycle) -> Refused:
-    return Refused(
-        "setting_not_allowed",
-        f"The lifecycle {life.name} has no review, and no person has allowed that ({life.asks} in moot.toml).",
-        "Use another lifecycle (`--lifecycle core`), or ask a person to run `moot allow settings`.",
-        setting=life.asks,
-    )
-
-
 def no_edge(life: Lifecycle, task: Task, command: MoveTask) -> MootError:
     details: dict[str, Any] = {"task": task.id, "state": task.state, "to": list(life.targets(task.state))}
     if task.holder and command.verb == "claim":

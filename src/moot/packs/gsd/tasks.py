@@ -97,14 +97,9 @@ def ensure(telling: Telling, creator: str) -> bool:
     The event counts all the same: its agent may know nothing of moot's settings.
     """
     work, event, name = telling.work, telling.event, telling.task
-    task, life = work.task(name), work.lifecycle(LIFECYCLE)
+    task = work.task(name)
     if task.exists and task.lifecycle != LIFECYCLE:
         telling.flag(f"other_task: {name} is also a task of the lifecycle {task.lifecycle}, which stays as it is")
-        return False
-    if life.withheld:
-        telling.flag(
-            f"not_allowed: moot's own task stays as it is until a person runs `moot allow settings` ({life.asks})"
-        )
         return False
     if not task.exists:
         title = event.get("taskName") or f"Task {event['task']} of plan {event['plan']}"
@@ -209,8 +204,7 @@ def release(telling: Telling) -> None:
     if row.get("state") != runs.HELD or open_checkpoints(telling):
         return
     work, task = telling.work, telling.work.task(name)
-    own = task.lifecycle == LIFECYCLE and not work.lifecycle(LIFECYCLE).withheld
-    if own and task.state != runs.ENDED[runs.COMPLETED]:
+    if task.lifecycle == LIFECYCLE and task.state != runs.ENDED[runs.COMPLETED]:
         move = MoveTask(verb=runs.MOVES[runs.COMPLETED], actor=Actor(principal=row["instance"]))
         work.do("task", name, move, pack=FEED)
     telling.change(LIST, name, {"state": runs.ENDED[runs.COMPLETED]})

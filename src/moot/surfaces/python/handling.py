@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any, Literal
 
-    from moot.api.verbs.effects.allow import Allowed, Weakening
+    from moot.api.verbs.effects.allow import Allowed
     from moot.api.verbs.effects.effects import UnfinishedEffect
     from moot.api.verbs.effects.emit import Emission
     from moot.effects.attempts import Performed
@@ -48,9 +48,7 @@ class Handling(ABC):
         """Perform effects and yield each when it has ended: forever, or with `drain` until nothing is due."""
         return self._ask_on("handle", locals())
 
-    def allow(
-        self, names: Some = (), *, all: bool = False, yes: bool = False, revoke: bool = False
-    ) -> list[Allowed | Weakening]:
+    def allow(self, names: Some = (), *, all: bool = False, yes: bool = False, revoke: bool = False) -> list[Allowed]:
         """List what moot.toml asks to run on this machine; with names and `yes`, allow it."""
         return self._ask("allow", locals())
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from moot.api.answer import Answer
 from moot.api.catalogue import Param, Verb
 from moot.core.errors import Refused, Unknown, Usage
-from moot.core.handler import SETTINGS
 from moot.core.identity import people_only
 from moot.core.record import Record
-from moot.core.text import visible
+from moot.core.text import unbroken, visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from moot.effects.consent import Consent
     from moot.effects.pinned import PinnedHandler
     from moot.settings import Settings
-    from moot.settings.rules import Weak
 
 _COVERED = (
     "Covered: the workspace files listed above, which the command names (also after `=`, `@` or an option letter).",
@@ -48,18 +46,10 @@ class Allowed(Record):
     trouble: str | None = None
 
 
-class Weakening(Record):
-    """A setting in moot.toml that weakens a rule, and whether it is in force here."""
-
-    setting: str
-    allowed: bool
-    instead: str
-
-
 def allow(call: Call, names: tuple[str, ...], all: bool, yes: bool, revoke: bool) -> Answer:  # noqa: A002
     if all and names:
         raise Usage("bad_arguments", "--all cannot be combined with names.", "Use names, or --all.")
-    handlers, weak = (*handlers_of(call), *commands_of(call), *programs_of(call)), weak_of(call)
+    handlers = (*handlers_of(call), *commands_of(call), *programs_of(call))
     if not names and not all:
         if yes or revoke:
             raise Usage(
@@ -67,36 +57,21 @@ def allow(call: Call, names: tuple[str, ...], all: bool, yes: bool, revoke: bool
                 "--yes and --revoke need names, or --all.",
                 "`moot allow` without options lists everything.",
             )
-        return _listed(consent_of(call), handlers, weak)
-    wanted = handlers if all else named(handlers, tuple(name for name in names if name != SETTINGS))
-    settings = weak if all or SETTINGS in names else ()
-    if revoke:
-        return forbid(call, wanted, settings)
-    return permit(call, wanted, settings, yes=yes)
+        return _listed(consent_of(call), handlers)
+    wanted = handlers if all else named(handlers, names)
+    return forbid(call, wanted) if revoke else permit(call, wanted, yes=yes)
 
 
-def weak_of(call: Call) -> tuple[Weak, ...]:
-    """The settings that weaken a rule, including those that are weaker than what the log recorded."""
-    engine = call.engine
-    store = engine.read()
-    store.standing()
-    return () if engine.judge is None else engine.judge(store.rules).weak
-
-
-def _listed(consent: Consent, handlers: tuple[Handler, ...], weak: tuple[Weak, ...]) -> Answer:
+def _listed(consent: Consent, handlers: tuple[Handler, ...]) -> Answer:
     known = consent.known()
     found = [_described(pinned := consent.pinned(one), allowed=pinned.digest in known) for one in handlers]
-    settings = [_weakening(one) for one in weak]
-    every: list[Allowed | Weakening] = [*found, *settings]
-    lines = [line for one in every for line in _lines(one)] or ["Nothing needs permission here."]
+    lines = [line for one in found for line in _lines(one)] or ["Nothing needs permission here."]
     if any(not one.allowed and one.trouble is None for one in found):
         lines.append("`moot allow NAME` shows one of them and asks for permission.")
-    if any(not one.allowed for one in settings):
-        lines.append("`moot allow settings` asks for permission for the settings.")
-    return Answer(result=every, say=tuple(lines))
+    return Answer(result=found, say=tuple(lines))
 
 
-def permit(call: Call, handlers: tuple[Handler, ...], weak: tuple[Weak, ...] = (), *, yes: bool) -> Answer:
+def permit(call: Call, handlers: tuple[Handler, ...], *, yes: bool) -> Answer:
     """Show what needs permission; if the person agrees, record permission for exactly that."""
     people_only(call.caller, "Allowing what may run on this machine")
     consent = consent_of(call)
@@ -109,18 +84,13 @@ def permit(call: Call, handlers: tuple[Handler, ...], weak: tuple[Weak, ...] = (
                 "Correct that, then allow it.",
                 handler=one.handler.name,
             )
-    asked: list[Allowed | Weakening] = [
-        *(_described(one, allowed=False) for one in pinned),
-        *(_weakening(one) for one in weak),
-    ]
+    asked = [_described(one, allowed=False) for one in pinned]
     lines = [line for one in asked for line in _lines(one)]
     if not lines:
         return Answer(result=[], say=("Nothing needs permission here.",))
     said = "moot --person allow" if call.caller.why == "--person" else "moot allow"
-    words = [said, *(one.name for one in handlers), *([SETTINGS] if weak else [])]
-    confirm(call, lines, " ".join(words), yes=yes)
-    given = {one.digest: one.handler.name for one in pinned}
-    consent.give(given | {one.digest: one.name for one in weak})
+    confirm(call, lines, " ".join([said, *(one.name for one in handlers)]), yes=yes)
+    consent.give({one.digest: one.handler.name for one in pinned})
     return _answer([one.replace(allowed=True) for one in asked])
 
 
@@ -138,20 +108,15 @@ def confirm(call: Call, lines: list[str], command: str, *, yes: bool) -> None:
         raise Refused("not_confirmed", "Nothing was allowed.", f"`{command}` asks again.")
 
 
-def forbid(call: Call, handlers: tuple[Handler, ...], weak: tuple[Weak, ...] = ()) -> Answer:
+def forbid(call: Call, handlers: tuple[Handler, ...]) -> Answer:
     people_only(call.caller, "Allowing what may run on this machine")
     consent = consent_of(call)
-    consent.take_back([*(one.name for one in handlers), *(one.name for one in weak)])
-    found: list[Allowed | Weakening] = [_described(consent.pinned(one), allowed=False) for one in handlers]
-    return _answer(found + [_weakening(one.replace(allowed=False)) for one in weak])
+    consent.take_back(one.name for one in handlers)
+    return _answer([_described(consent.pinned(one), allowed=False) for one in handlers])
 
 
-def _answer(found: list[Allowed | Weakening]) -> Answer:
+def _answer(found: list[Allowed]) -> Answer:
     return Answer(result=found, say=tuple(line for one in found for line in _lines(one)))
-
-
-def _weakening(one: Weak) -> Weakening:
-    return Weakening(setting=one.said, allowed=one.allowed, instead=one.instead)
 
 
 def _described(pinned: PinnedHandler, *, allowed: bool) -> Allowed:
@@ -169,10 +134,7 @@ def _described(pinned: PinnedHandler, *, allowed: bool) -> Allowed:
     )
 
 
-def _lines(one: Allowed | Weakening) -> list[str]:
-    if isinstance(one, Weakening):
-        state = "is allowed here" if one.allowed else f"is not allowed here; in force instead: {one.instead}"
-        return [visible(f"{one.setting} weakens a rule, and {state}.")]
+def _lines(one: Allowed) -> list[str]:
     said = [f"{one.handler} is {'allowed' if one.allowed else 'not allowed'} here. It would {one.does}.", one.content]
     if one.trouble is not None:
         said.append(f"It cannot be allowed: {one.trouble}.")
@@ -183,7 +145,8 @@ def _lines(one: Allowed | Weakening) -> list[str]:
             said.append(f"program {one.program}, pinned by path")
         said += [f"file {path}, run as a private copy, sha256 {digest}" for path, digest in one.files.items()]
         said += _COVERED if one.files else _NONE_COVERED
-    return [visible(said[0]), *(f"  {visible(line)}" for line in said[1:])]
+    shown = [unbroken(visible(line)) for line in said]
+    return [shown[0], *(f"  {line}" for line in shown[1:])]
 
 
 def handlers_of(call: Call, settings: Settings | None = None) -> tuple[Handler, ...]:
@@ -240,7 +203,7 @@ VERBS = (
         params=(
             Param(
                 "names",
-                "Handlers, commands of `moot run` (PACK.STAGE), or `settings`. Default: list everything.",
+                "Handlers, and commands of `moot run` (PACK.STAGE). Default: list everything.",
                 positional=True,
                 many=True,
                 person=True,
@@ -251,14 +214,12 @@ VERBS = (
         ),
         writes=False,
         past=False,
-        examples=("moot allow", "moot allow deploy", "moot allow settings", "moot allow deploy --revoke"),
+        examples=("moot allow", "moot allow deploy", "moot allow deploy --revoke"),
         detail=(
             "Only a person can allow what a repository wants to run. It is shown in full: the command line, its "
             "directory, the names of the variables it gets, and the content of each workspace file that it names. If "
             "one of these changes, it needs permission again. A command runs from private copies of the allowed files "
-            "(MOOT_SCRIPT has the path of the first one). `settings` means the settings that weaken a rule: "
-            "tasks.review = false, tasks.receipt = false where receipts were required, a lifecycle or a pack without "
-            "review. Until they are allowed, the stricter rule is in force."
+            "(MOOT_SCRIPT has the path of the first one)."
         ),
     ),
 )

@@ -74,8 +74,7 @@ def startable(work: Work, actor: Actor) -> Iterator[str]:
     """
     for name in _candidates(work, actor):
         _end_silent_lease(work, name, actor)
-        task = work.task(name)
-        if task.phase == "open" and not work.lifecycle(task.lifecycle).withheld:
+        if work.task(name).phase == "open":
             yield name
 
 

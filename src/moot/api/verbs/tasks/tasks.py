@@ -56,7 +56,7 @@ def add(
             raise Usage("bad_arguments", "--from takes title, body and needs from the plan.", "Omit them, and --id.")
         from moot.api.verbs.tasks.planning import add_from
 
-        return _with_withheld(call, add_from(call, from_, common, dry_run=dry_run))
+        return add_from(call, from_, common, dry_run=dry_run)
     if title is None:
         raise Usage("bad_arguments", "`task add` needs TITLE (what to do, in one line) or --from.", _ADD_EXAMPLE)
 
@@ -73,20 +73,9 @@ def add(
     if dry_run:
         from moot.api.dry_run import dry_run as dry_run_of
 
-        return _with_withheld(call, dry_run_of(call, act))
+        return dry_run_of(call, act)
     outcome = call.commit(act)
-    return _with_withheld(call, told(call, outcome, task_of(outcome) or made, "added"))
-
-
-def _with_withheld(call: Call, answer: Answer) -> Answer:
-    """Warn of settings that would change what was added."""
-    if call.withheld:
-        said = ", ".join(one.said for one in call.withheld)
-        call.warn(
-            "setting_not_allowed",
-            f"moot.toml sets {said}; this is not in force until a person runs `moot allow settings`.",
-        )
-    return answer
+    return told(call, outcome, task_of(outcome) or made, "added")
 
 
 def check_ttl(ttl: float | None) -> None:
