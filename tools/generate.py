@@ -22,7 +22,7 @@ REFERENCE = ROOT / "docs" / "reference"
 sys.path.insert(0, str(ROOT / "src"))
 
 from moot.api import catalogue  # noqa: E402
-from moot.api.protocol.grammar import SCHEMA  # noqa: E402
+from moot.api.protocol.checking import grammar  # noqa: E402
 from moot.api.protocol.loading import pack_of  # noqa: E402
 from moot.core.kind import kinds  # noqa: E402
 from moot.core.lifecycle import CORE  # noqa: E402
@@ -379,7 +379,8 @@ moot refuses keys that are not listed here. It reports all problems of a pack at
 
 
 def pack_reference() -> str:
-    tables = {"": SCHEMA, **{f"{name}": part for name, part in SCHEMA["$defs"].items() if "properties" in part}}
+    schema = grammar()
+    tables = {"": schema, **{f"{name}": part for name, part in schema["$defs"].items() if "properties" in part}}
     titles = {
         "": "The file",
         "role": "[roles.NAME]",
@@ -394,12 +395,12 @@ def pack_reference() -> str:
     parts = [NOTE, PACK.replace("{keywords}", ", ".join(f"`{word}`" for word in KEYWORDS))]
     for name, table in tables.items():
         parts.append(f"## {titles[name]}\n\n| key | value | |\n|---|---|---|")
-        for key, schema in table["properties"].items():
+        for key, value in table["properties"].items():
             need = " (required)" if key in table.get("required", ()) else ""
-            parts.append(f"| `{key}`{need} | {_kind_of(schema)} | {schema.get('description', '')} |")
+            parts.append(f"| `{key}`{need} | {_kind_of(value)} | {value.get('description', '')} |")
             parts += [
                 f"| `{key}.{inner}` | {_kind_of(part)} | {part.get('description', '')} |"
-                for inner, part in schema.get("properties", {}).items()
+                for inner, part in value.get("properties", {}).items()
             ]
         parts.append("")
     return "\n".join(parts)
@@ -418,7 +419,7 @@ def _kind_of(schema: dict[str, Any]) -> str:
 
 
 def pack_schema() -> str:
-    return json.dumps(SCHEMA, indent=2) + "\n"
+    return json.dumps(grammar(), indent=2) + "\n"
 
 
 FILES = {

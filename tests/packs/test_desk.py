@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from moot import Workspace
-from moot.api.protocol.pack_clashes import check_for_clashes
+from moot.api.protocol.loading import check_for_clashes
 from moot.core.errors import MootError, Refused, Unknown, Usage
 from tests.kit.packs import SURFACES, load, wrong_moves
 from tests.packs.conftest import DESK, repository, settings
@@ -419,14 +419,14 @@ def test_a_changed_folder_is_activated_anew(folder: Path) -> None:
 
 def test_all_problems_of_a_folder_are_named_with_their_lines(folder: Path) -> None:
     file = folder / "protocols" / "desk" / "pack.toml"
-    text = file.read_text().replace('delivery = "each"', 'delivry = "each"').replace('to = "clerk"', 'to = "clrk"')
+    text = file.read_text().replace('to = "clerk"', 'to = "clrk"').replace('to = "@all"', 'to = "@al"')
     file.write_text(text)
     with pytest.raises(Usage) as caught:
         Workspace.init(folder, person=True)
     assert caught.value.code == "bad_pack"
     lines = text.splitlines()
     found = {problem["key"]: lines[problem["line"] - 1] for problem in caught.value.details["problems"]}
-    assert found == {"roles.expert.delivry": 'delivry = "each"', "messages.question.to": 'to = "clrk"'}
+    assert found == {'messages["desk/notice"].to': 'to = "@al"', "messages.question.to": 'to = "clrk"'}
 
 
 @pytest.mark.parametrize("path", ["/tmp", "../elsewhere", "linked", ""])

@@ -13,7 +13,7 @@ import sys
 import time
 
 from moot.api.protocol import PARTS, Packs, Protocol
-from moot.api.protocol.loading import pack_of
+from moot.api.protocol.loading import check_for_clashes, pack_of
 from moot.core.errors import Usage
 from moot.core.record import Record
 from moot.location import caches
@@ -57,8 +57,6 @@ def load(settings: Settings, place: Place, *, keep: bool) -> Packs:
 
             found[name] = found[name].replace(values=settings_of(found[name], table, source(place)))
     if len(found) > 1:
-        from moot.api.protocol.pack_clashes import check_for_clashes
-
         check_for_clashes(found.values())
 
     def read(pack: Pack, file: str) -> bytes:

@@ -1,15 +1,24 @@
-"""Parses the files of a pack, and reports all problems at once, each with file, key and line.
+"""Parses the files of a pack, and reports what is wrong in them with file, line and key.
 
-Loaded only when the files of a pack have changed, so it need not be fast. It reads no file itself: it gets a function
-that reads the files of the pack.
+`pack.schema.json` says what a `pack.toml` may contain. If it holds, one pass over the data checks what a schema cannot:
+that what is named exists, and a few rules. Loaded only when the files of a pack have changed, so it need not be fast.
+It reads no file itself: it gets a function that reads the files of the pack.
 """
 
 from __future__ import annotations
 
 import json
+import os
 
-from moot.api.protocol import briefs, grammar, mirror_references, references
+from moot.api.protocol.briefs import problems as brief_problems
+from moot.api.protocol.loading import overlap
+from moot.api.protocol.stage import ANSWER, DOCUMENT, seconds
+from moot.core.deciders.custom_event import is_type, is_word
+from moot.core.deciders.message import WANTS
 from moot.core.errors import MootError, Usage
+from moot.core.flat_json import overlapping
+from moot.core.lifecycle import RELATIONS
+from moot.core.principal import checked_name
 from moot.core.record import Record
 from moot.core.schema import check_schema, placed
 from moot.core.schema.phrases import NOTHING, pointed
@@ -17,15 +26,25 @@ from moot.core.text import closest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import Any
 
     from moot.core.schema.phrases import Place
-    from moot.settings.lines import Lines
 
     Read = Callable[[str], bytes]
+    Found = Iterator[tuple[Place, str]]
+    Named = Iterator[tuple[Place, str, str, Iterable[str]]]  # a place, what is named there, its name, known names
 
 FILE = "pack.toml"
+RESERVED = ("core", "path")  # the built-in lifecycle; a key of every [pack.NAME] in moot.toml
+OTHER_NOUNS = ("file", "dependency")  # of moot's own events, besides the kinds
+_EVERYBODY = ("@all", "@requester")
+_SIZES = range(1 << 10, (64 << 20) + 1)
+# The keys of a message that name fields of its schema.
+_FIELDS = (
+    *(("task",), ("stamp",), ("reason",), ("paths",)),
+    *(("creates", "title"), ("creates", "body"), ("creates", "extra"), ("receipt", "field")),
+)
 
 
 class PackProblem(Record):
@@ -45,6 +64,13 @@ class Parsed(Record):
     digest: str
 
 
+def grammar() -> dict[str, Any]:
+    """The JSON Schema of `pack.toml`."""
+    with open(os.path.join(os.path.dirname(__file__), "pack.schema.json"), encoding="utf-8") as file:
+        found: dict[str, Any] = json.load(file)
+        return found
+
+
 def parse(
     folder: str,
     read: Read,
@@ -54,190 +80,335 @@ def parse(
     below: str = "",
     coded: bool = False,
 ) -> Parsed:
-    """Parse a pack. Raises `Usage` with all problems.
+    """Parse a pack. Raises `Usage` with its problems.
 
     `folder`: the name of the folder in errors. `name`: the name of the pack in moot.toml. `forms`: the known forms of
     mirrors. `below`: the directory that its mirrors must be in. `coded`: it has code that takes its events.
     """
-    found: list[PackProblem] = []
-    raw = _bytes(read, FILE, found)
-    data, lines = (None, None) if raw is None else _toml(raw, found)
+    import tomllib
+    from hashlib import sha256
+
+    from moot.settings.lines import Lines
+
+    files: dict[str, bytes] = {}
+    try:
+        files[FILE] = _content(read, FILE)
+        text = files[FILE].decode("utf-8-sig").replace("\r\n", "\n")
+        data = json.loads(json.dumps(tomllib.loads(text), default=str))  # a date is a text
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError, MootError) as error:
+        said, _, at = str(error).rpartition(" (at line ")
+        number = at.partition(",")[0]
+        line = int(number) if number.isdigit() else 1
+        raise bad_pack(folder, [PackProblem(FILE, line, "", said or str(error))]) from None
+    pack = _Data(data, forms or {}, below, coded=coded)
+    found = list(_misplaced(data)) or [*_named(pack), *_rules(pack, name)]
+    lines, problems = Lines(text), list[PackProblem]()
     schemas: dict[str, dict[str, Any]] = {}
-    digested = [(FILE, raw or b"")]
-    if data is not None and lines is not None:
-
-        def add(place: Place, text: str) -> None:
-            found.append(PackProblem(FILE, lines.of(place), pointed(place), text))
-
-        for place in _dates(data, ()):
-            add(place, f"{pointed(place)}: expected a text in quotes, got a date or time")
-        data = json.loads(json.dumps(data, default=str))
-        for place, text in _misplaced(data):
-            add(place, text)
-        sound = _sound(data)
-        for file, named in references.schema_files(sound).items():
-            content = _bytes(read, file, found, (lines.of(named), pointed(named)))
-            digested.append((file, content or b""))
-            schema = None if content is None else _schema(file, content, found)
-            if schema is not None:
-                schemas[file] = schema
-        for file, named in references.brief_files(sound).items():
-            content = _bytes(read, file, found, (lines.of(named), pointed(named)))
-            digested.append((file, content or b""))
-            wrong = () if content is None else briefs.problems(*references.names(data), content)
-            found += [PackProblem(file, line, "", text) for line, text in wrong]
-        for place, text in references.problems(sound, data, name, schemas, coded=coded):
-            add(place, text)
-        for place, text in mirror_references.problems(sound, data, forms or {}, below):
-            add(place, text)
-        if "message" in data.get("limits", {}):
-            data["limits"]["message"] = references.size(data["limits"]["message"])
-    if found:
-        raise bad_pack(folder, found)
-    assert data is not None
-    return Parsed(data=data, schemas=schemas, digest=_digest(digested))
+    for file, key, place in pack.files if not found else ():
+        try:
+            files[file] = _content(read, file)
+            if key == "brief":
+                wrong = brief_problems(pack.names("mirrors"), pack.names("messages", "events"), files[file])
+                problems += [PackProblem(file, line, "", text) for line, text in wrong]
+            else:
+                schemas[file] = json.loads(files[file].decode("utf-8-sig"))
+                check_schema(schemas[file])
+        except json.JSONDecodeError as error:
+            problems.append(PackProblem(file, error.lineno, "", f"this is not valid JSON: {error.msg}"))
+        except (UnicodeDecodeError, RecursionError) as error:
+            problems.append(PackProblem(file, 1, "", f"this is not valid JSON: {error}"))
+        except MootError as error:
+            at = str(error.details.get("where", ""))
+            here = PackProblem(file, 1, at, error.message)
+            problems.append(here if at else PackProblem(FILE, lines.of(place), pointed(place), error.message))
+    found += [] if found or problems else _wrong_fields(pack, schemas)
+    problems += [PackProblem(FILE, lines.of(place), pointed(place), said) for place, said in found]
+    if problems:
+        raise bad_pack(folder, problems)
+    if "message" in data.get("limits", {}):
+        data["limits"]["message"] = size(data["limits"]["message"])
+    digest = sha256()
+    for file, content in files.items():
+        digest.update(f"{file}\0{len(content)}\0".encode() + content)
+    return Parsed(data=data, schemas=schemas, digest=digest.hexdigest())
 
 
 def bad_pack(folder: str, found: Iterable[PackProblem]) -> Usage:
     problems = sorted(dict.fromkeys(found), key=lambda problem: (problem.file != FILE, problem.file, problem.line))
     said = [f"{p.file}, line {p.line}: {p.text}" for p in problems]
-    end = "" if said[0].endswith("?") else "."
+    end = "" if said[0].endswith(("?", ".")) else "."
     many = "\n  ".join([f"{folder} has {len(said)} problems:", *said])
-    message = f"{folder}: {said[0]}{end}" if len(said) == 1 else many
     return Usage(
         "bad_pack",
-        message,
+        f"{folder}: {said[0]}{end}" if len(said) == 1 else many,
         "Correct what is named, then run the command again. docs/reference/pack.md describes every key.",
         folder=folder,
         problems=[problem.plain() for problem in problems],
     )
 
 
-def _digest(files: Iterable[tuple[str, bytes]]) -> str:
-    from hashlib import sha256
-
-    found = sha256()
-    for name, content in files:
-        found.update(f"{name}\0{len(content)}\0".encode() + content)
-    return found.hexdigest()
-
-
-def _bytes(read: Read, file: str, found: list[PackProblem], named: tuple[int, str] | None = None) -> bytes | None:
-    """A file of the pack. `named`: the line and key of pack.toml that names it."""
+def _content(read: Read, file: str) -> bytes:
     try:
         return read(file)
     except OSError as error:
-        why = error.strerror or str(error)
-    except MootError as error:
-        why = error.message.rstrip(".")
-    at = (file, 1, "") if named is None else (FILE, *named)
-    found.append(PackProblem(*at, f"{file} cannot be read: {why}"))
-    return None
+        raise Usage("bad_pack", f"{file} cannot be read: {error.strerror or error}", "") from None
 
 
-def _toml(raw: bytes, found: list[PackProblem]) -> tuple[dict[str, Any] | None, Lines | None]:
-    import tomllib
+def size(value: object) -> int | None:
+    """A size such as "1MiB" in bytes; None if it is not one, or too small or large for a message."""
+    from moot.settings.parse import size as bytes_of
 
-    from moot.settings.lines import Lines
-
-    try:
-        text = raw.decode("utf-8-sig").replace("\r\n", "\n")
-        return tomllib.loads(text), Lines(text)
-    except UnicodeDecodeError as problem:
-        found.append(PackProblem(FILE, raw[: problem.start].count(b"\n") + 1, "", "this is not UTF-8"))
-    except tomllib.TOMLDecodeError as problem:
-        said, _, at = str(problem).rpartition(" (at line ")
-        number = at.partition(",")[0]
-        line = int(number) if number.isdigit() else raw.rstrip().count(b"\n") + 1
-        found.append(PackProblem(FILE, line, "", said or str(problem)))
-    except RecursionError:
-        found.append(PackProblem(FILE, 1, "", "values are nested too deeply"))
-    return None, None
+    found = bytes_of(value)
+    return found if found in _SIZES else None
 
 
-def _dates(value: Any, place: Place) -> Iterable[Place]:
-    """Values that TOML has and JSON does not."""
-    if isinstance(value, (dict, list)):
-        for key, item in value.items() if isinstance(value, dict) else enumerate(value):
-            yield from _dates(item, (*place, key))
-    elif not isinstance(value, (str, int, float, bool)):
-        yield place
+def _misplaced(data: dict[str, Any]) -> Found:
+    """What the schema does not allow."""
+    for place, defect in placed(grammar(), data):
+        unknown_key = f"there is no key {defect.path}; docs/reference/pack.md has all keys"
+        known_key = f"{defect.path}: expected {defect.expected}, got {defect.found}"
+        yield place, unknown_key if defect.expected == NOTHING else known_key
 
 
-def _schema(file: str, content: bytes, found: list[PackProblem]) -> dict[str, Any] | None:
-    """The schema in a file. Problems name the place inside it, because JSON has no line numbers."""
-    try:
-        schema = json.loads(content.decode("utf-8-sig"))
-        check_schema(schema)
-        if isinstance(schema, dict):
-            return schema
-        found.append(PackProblem(file, 1, "#", "the schema of a message must be an object"))
-    except json.JSONDecodeError as error:
-        found.append(PackProblem(file, error.lineno, "", f"this is not valid JSON: {error.msg}"))
-    except (UnicodeDecodeError, RecursionError) as error:
-        found.append(PackProblem(file, 1, "", f"this is not valid JSON: {error}"))
-    except MootError as error:
-        where = str(error.details.get("where", "#"))
-        found.append(PackProblem(file, _line_in(content, where), where, error.message))
-    return None
+def unknown(what: str, name: object, known: Iterable[str]) -> str:
+    known = list(known)
+    near = closest(str(name), known)
+    advice = f"did you mean {near}?" if near and near != name else f"known: {', '.join(known) or 'none'}"
+    return f"there is no {what} {name!r}; {advice}"
 
 
-def _line_in(content: bytes, where: str) -> int:
-    """The line where the last key of a place in a schema first occurs: a good guess."""
-    key = json.dumps(where.rpartition("/")[2]).encode()
-    return content.partition(key)[0].count(b"\n") + 1 if key in content else 1
+class _Data:
+    """The data of a pack that its schema allows."""
+
+    def __init__(self, data: dict[str, Any], forms: Mapping[str, Any], below: str, *, coded: bool) -> None:
+        self.data, self.forms, self.below, self.coded = data, forms, below, coded
+        self.lives = [(("lifecycle",), data["lifecycle"])] if "lifecycle" in data else []
+        self.lives += [(("lifecycles", name), life) for name, life in self.tables("lifecycles")]
+        self.said = [((key, name), said) for key in ("messages", "events") for name, said in self.tables(key)]
+        self.stages = [(("stage", n), stage) for n, stage in enumerate(data.get("stage", ()))]
+        self.pipeline = data.get("pipeline", {})
+
+    def tables(self, key: str) -> list[tuple[str, dict[str, Any]]]:
+        return list(self.data.get(key, {}).items())
+
+    def names(self, *keys: str) -> list[str]:
+        return [name for key in keys for name in self.data.get(key, {})]
+
+    @property
+    def files(self) -> Iterator[tuple[str, str, Place]]:
+        """The files that it names, each with its key and place."""
+        for key, (at, table) in (("schema", one) for one in self.said):
+            if key in table:
+                yield table[key], key, (*at, key)
+        for name, role in self.tables("roles"):
+            if "brief" in role:
+                yield role["brief"], "brief", ("roles", name, "brief")
 
 
-# --- the grammar -----------------------------------------------------------------------------------------------------
+def _items(place: Place, value: Any) -> Iterator[tuple[Place, str]]:
+    """The names in a value: a text, a list of texts, or the keys of a table."""
+    if isinstance(value, str):
+        yield place, value
+    else:
+        for at in value if isinstance(value, dict) else range(len(value)):
+            yield (*place, at), at if isinstance(value, dict) else value[at]
 
 
-def _misplaced(data: dict[str, Any]) -> Iterable[tuple[Place, str]]:
-    """Unknown keys, missing keys, values of another type."""
-    for place, defect in placed(grammar.SCHEMA, data):
-        if defect.expected == NOTHING:
-            known = _keys(place[:-1])
-            near = closest(str(place[-1]), known)
-            advice = f"did you mean {near}?" if near else f"known here: {', '.join(known)}"
-            yield place, f"there is no key {defect.path}; {advice}"
-        elif defect.found == NOTHING:
-            yield place, f"{defect.path} is missing; expected {defect.expected}"
+# --- what is named exists --------------------------------------------------------------------------------------------
+
+
+def _named(pack: _Data) -> Found:
+    for place, what, name, known in (*_named_by_messages(pack), *_named_by_lives(pack), *_named_by_files(pack)):
+        if name not in known:
+            yield place, unknown(what, name, known)
+
+
+def _named_by_messages(pack: _Data) -> Named:
+    roles, types = pack.names("roles"), pack.names("messages")
+    verbs = list(dict.fromkeys(edge["verb"] for _, life in pack.lives for edge in life["edges"]))
+    for place, said in pack.said:
+        known = {"from": roles, "to": [*roles, *_EVERYBODY], "answers": types, "moves": verbs}
+        for key, what in (("from", "role"), ("to", "role"), ("answers", "message"), ("moves", "verb")):
+            for at, name in _items((*place, key), said.get(key, ())):
+                yield at, what, name, known[key]
+        if "lifecycle" in said.get("creates", {}):
+            yield (*place, "creates"), "lifecycle", said["creates"]["lifecycle"], pack.names("lifecycles")
+        elif "creates" in said and "lifecycle" not in pack.data:
+            yield (*place, "creates"), "table", "[lifecycle]", ()
+
+
+def _named_by_lives(pack: _Data) -> Named:
+    roles = pack.names("roles")
+    for place, life in pack.lives:
+        for at, name in _items((*place, "editors"), life.get("editors", ())):
+            yield at, "role", name, roles
+        for at, name in _items((*place, "exhausted"), life.get("exhausted", ())):
+            yield at, "state", name, life["states"]
+        for number, edge in enumerate(life["edges"]):
+            for key in ("from", "to"):
+                yield (*place, "edges", number, key), "state", edge[key], life["states"]
+            for at, name in _items((*place, "edges", number, "who"), edge["who"]):
+                yield at, "role", name, [*RELATIONS, *roles]
+
+
+def _named_by_files(pack: _Data) -> Named:
+    boxes = [f"@{name}" for name, role in pack.tables("roles") if role.get("delivery") == "one"]
+    for name, mirror in pack.tables("mirrors"):
+        yield ("mirrors", name, "form"), "form", mirror["form"], pack.forms
+        for at, box in _items(("mirrors", name, "mailbox"), mirror.get("mailbox", ())):
+            yield at, "mailbox", box, boxes
+        for at, kind in _items(("mirrors", name, "types"), mirror.get("types", ())):
+            yield at, "message", kind, pack.names("messages")
+    if "document" in pack.pipeline:
+        mirrors = [name for name, mirror in pack.tables("mirrors") if "{" in mirror["path"]]
+        yield ("pipeline", "document"), "mirror with a placeholder in its path", pack.pipeline["document"], mirrors
+    if "files" in pack.pipeline:
+        for place, stage in pack.stages:
+            for key, more in (("reads", (DOCUMENT, ANSWER)), ("writes", ())):
+                for at, role in _items((*place, key), stage.get(key, ())):
+                    yield at, "role", role, ["source", *pack.pipeline["files"], *more]
+
+
+def _wrong_fields(pack: _Data, schemas: Mapping[str, Mapping[str, Any]]) -> Found:
+    """Fields that the schema of a message does not have."""
+    for place, said in pack.said:
+        known = schemas.get(said.get("schema", ""), {}).get("properties")
+        named = [
+            ((*place, *path), said.get(path[0], {}).get(path[1], ()) if path[1:] else said.get(*path, ()))
+            for path in _FIELDS
+        ]
+        named.append(((*place, "order"), [name.partition(".")[0] for name in said.get("order", ()) if name]))
+        for at, name in (one for path, value in named for one in _items(path, value)) if known else ():
+            if name not in known and name != "type":
+                yield at, unknown("field in the schema called", name, known)
+
+
+# --- rules -----------------------------------------------------------------------------------------------------------
+
+
+def _rules(pack: _Data, name: str | None) -> Found:
+    data = pack.data
+    if name is not None and data["name"] != name:
+        yield ("name",), f"the name is {data['name']!r} here, but {name!r} in moot.toml"
+    if data["name"] in RESERVED:
+        yield ("name",), f"{data['name']!r} is reserved; choose another name"
+    if "message" in data.get("limits", {}) and size(data["limits"]["message"]) is None:
+        yield ("limits", "message"), 'limits.message: expected a size such as "1MiB", from 1KiB to 64MiB'
+    for file, _, place in pack.files:
+        yield from _outside(place, file)
+    for role in pack.names("roles"):
+        try:
+            checked_name(role, "a role")
+        except MootError as error:
+            yield ("roles", role), error.message.rstrip(".")
+        if role in RELATIONS:
+            yield ("roles", role), f"{role!r} is a relation to a task and cannot be the name of a role"
+    for kind in pack.names("messages"):
+        owner, slash, word = kind.rpartition("/")
+        if not is_word(word) or (slash and owner != data["name"]) or (not slash and word in WANTS):
+            rest = f"a lower-case word that moot does not use itself, or {data['name']}/word"
+            yield ("messages", kind), f"{kind!r}: expected {rest}"
+    for kind in pack.names("events"):
+        yield from _event(kind, coded=pack.coded)
+    for place, life in pack.lives:
+        yield from _lifecycle(place, life)
+    yield from _mirrors(pack)
+    yield from _stages(pack)
+    yield from _settings(data.get("settings", {}))
+
+
+def _outside(place: Place, path: str) -> Found:
+    """Why a path of a pack cannot be used, if it is not below its root."""
+    steps = path.casefold().split("/")
+    if path.startswith("/") or "\\" in path or not path.isprintable() or {"", ".", ".."} & {*steps}:
+        yield place, f"{path!r}: expected a plain relative path with forward slashes"
+    if {".git", ".moot"} & {*steps} or steps == ["moot.toml"]:
+        yield place, f"{path!r} belongs to git or to moot itself"
+
+
+def _event(kind: str, *, coded: bool) -> Found:
+    from moot.core.kind import TABLE
+
+    noun, _, participle = kind.partition(":")
+    if not is_type(kind) and not (participle == "*" and is_word(noun)) and not (coded and kind == "*"):
+        yield ("events", kind), f"{kind!r}: expected an event type such as build:finished, or build:*"
+    elif not coded and (noun in TABLE or noun in OTHER_NOUNS):
+        yield ("events", kind), f"{noun!r} is reserved for moot's own events; choose another noun"
+
+
+def _lifecycle(place: Place, life: Mapping[str, Any]) -> Found:
+    states = life["states"]
+    if not states or next(iter(states.values()))["phase"] != "open":
+        yield (*place, "states"), "tasks start in the first state, so there must be one, and its phase must be open"
+    steps = [(edge["verb"], edge["from"]) for edge in life["edges"]]
+    for number, edge in enumerate(life["edges"]):
+        at, verb, target = (*place, "edges", number), edge["verb"], edge["to"]
+        if not is_word(verb) or verb == "lapse" or (verb in states and verb != target):
+            rest = "a lower-case word, other than lapse and other than a state that the edge does not lead to"
+            yield (*at, "verb"), f"{verb!r}: expected {rest}"
+        if steps.index((verb, edge["from"])) < number:
+            yield at, f"{verb} already leads from {edge['from']} to another state"
+        if edge.get("holds", "none") != "none" and states.get(target, {}).get("phase") in ("done", "stopped", "open"):
+            yield (*at, "holds"), f"a task in {target} cannot have a holder: see its phase"
+
+
+def _mirrors(pack: _Data) -> Found:
+    taken: list[str] = []
+    for name, mirror in pack.tables("mirrors"):
+        place, path = ("mirrors", name), mirror["path"]
+        if not is_word(name):
+            yield place, f"{name!r}: expected a name of lower-case letters, digits and `-`"
+        for at, other in ((*place, "path"), path), *_items((*place, "misplaced"), mirror.get("misplaced", ())):
+            yield from _outside(at, other)
+        if not path.startswith(pack.below):  # files of others are not its to write
+            yield (*place, "path"), f"a pack that a repository brings has its files below {pack.below}"
+        if any(overlap(path, other) for other in taken):
+            yield (*place, "path"), f"{path!r} and the path of another mirror are the same file, or one is in the other"
+        taken.append(path)
+        form, fields = pack.forms.get(mirror["form"]), mirror.get("fields", {})
+        wrong = placed(dict(getattr(form, "fields", {})), fields) if form is not None else []
+        for at, defect in wrong:
+            yield (*place, "fields", *at), f"{pointed(at)}: expected {defect.expected}, got {defect.found}"
+        if form is not None and not wrong and hasattr(form, "misfits"):
+            yield from (((*place, "fields", *at), text) for at, text in form.misfits(fields, pack.names("roles")))
+
+
+def _stages(pack: _Data) -> Found:
+    owner: dict[str, str] = {pack.pipeline.get(key, ""): "" for key in ("errors", "warnings")}
+    names = [stage["name"] for _, stage in pack.stages]
+    if pack.pipeline and not names:
+        yield ("pipeline",), "the pack has [pipeline], but no [[stage]]"
+    for number, (place, stage) in enumerate(pack.stages):
+        if stage["name"] in names[:number]:
+            yield (*place, "name"), f"there are two stages {stage['name']!r}"
+        if "timeout" in stage and seconds(stage["timeout"]) is None:
+            yield (*place, "timeout"), 'timeout: expected a time such as "10m", from 1s to 7d'
+        for key in ("owns", "claims", "marker", "sets", "skips", "sees"):
+            for at, pointer in _items((*place, key), stage.get(key, ())):
+                if "document" not in pack.pipeline:
+                    yield at, f"`{key}` is about a document, but [pipeline] names none: document = …"
+                elif not pointer.startswith("/"):
+                    yield at, f"{pointer!r}: expected a pointer such as /status, with a slash before it"
+                elif key != "sees" and pointer not in owner:
+                    clash = overlapping([pointer])
+                    other = next((one for at, one in owner.items() if one and clash(at)), stage["name"])
+                    if other != stage["name"]:
+                        yield at, f"{pointer} already belongs to the stage {other}"
+                    owner[pointer] = stage["name"]
+
+
+def _settings(found: Mapping[str, Any]) -> Found:
+    for key, schema in found.items():
+        if key in RESERVED or not is_word(key):
+            yield ("settings", key), f"{key!r}: expected a lower-case word, other than path"
+        elif "default" not in schema:
+            yield ("settings", key), f"settings.{key} has no default"
         else:
-            yield place, f"{defect.path}: expected {defect.expected}, got {defect.found}"
-
-
-def _keys(place: Place) -> list[str]:
-    """The keys that the grammar allows at a place."""
-    schema: Any = grammar.SCHEMA
-    for step in place:
-        schema = _resolved(schema)
-        schema = (
-            schema["items"]
-            if isinstance(step, int)
-            else schema.get("properties", {}).get(step, schema.get("additionalProperties"))
-        )
-    return list(_resolved(schema).get("properties", {}))
-
-
-def _resolved(schema: Any) -> Any:
-    return grammar.SCHEMA["$defs"][schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
-
-
-def _sound(data: dict[str, Any]) -> dict[str, Any]:
-    """A copy without what the grammar does not allow, so that the rest can be checked."""
-    copy: dict[str, Any] = json.loads(json.dumps(data))
-    for place, defect in placed(grammar.SCHEMA, data):
-        missing = defect.found == NOTHING and defect.expected != NOTHING
-        _drop(copy, place[:-1] if missing else place)
-    return copy
-
-
-def _drop(data: dict[str, Any], place: Place) -> None:
-    if not place:
-        return
-    around: Any = data
-    for step in place[:-1]:
-        around = around.get(step) if isinstance(around, dict) else around[step] if around is not None else None
-    if isinstance(around, dict):
-        around.pop(place[-1], None)
-    elif isinstance(around, list) and isinstance(place[-1], int):
-        around[place[-1]] = None  # so that the others keep their numbers
+            try:
+                check_schema(schema)
+            except MootError as error:
+                yield ("settings", key), error.message
+            else:
+                for at, defect in placed(schema, schema["default"]):
+                    said = f"expected {defect.expected}, got {defect.found}"
+                    yield ("settings", key, "default"), f"{pointed(('settings', key, 'default', *at))}: {said}"

@@ -1,13 +1,14 @@
-"""A pack from its parsed `pack.toml` and the message schemas it names."""
+"""A pack from its parsed `pack.toml` and the message schemas it names; and whether packs can be used together."""
 
 from __future__ import annotations
 
 from moot.api.protocol import MessageType, MirrorSpec, Pack, Role
+from moot.core.errors import Usage
 from moot.core.lifecycle import Edge, Lifecycle, State
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
 
@@ -124,3 +125,31 @@ def _lifecycle(name: str, data: Mapping[str, Any], reports: Mapping[str, str]) -
         attempts=data.get("attempts", 0),
         exhausted=data.get("exhausted"),
     )
+
+
+def check_for_clashes(packs: Iterable[Pack]) -> None:
+    """Raise if two packs define the same role, message, event or file. The error names all of them."""
+    clashes: list[str] = []
+    before: list[Pack] = []
+    for one in packs:
+        for other in before:
+            both = f"{other.name} and {one.name} both have the"
+            for what in ("roles", "messages", "events"):
+                theirs = {spec.name.lower() for spec in getattr(other, what)}
+                clashes += [f"{both} {what[:-1]} {s.name}" for s in getattr(one, what) if s.name.lower() in theirs]
+            paths = [mirror.path for mirror in other.mirrors]
+            clashes += [f"{both} file {m.path}" for m in one.mirrors if any(overlap(m.path, path) for path in paths)]
+        before.append(one)
+    if clashes:
+        raise Usage(
+            "packs_clash",
+            f"The active packs cannot be used together: {'; '.join(clashes)}.",
+            "Turn one of them off in moot.toml. A pack that you write can call its type `pack/type`.",
+            clashes=clashes,
+        )
+
+
+def overlap(one: str, other: str) -> bool:
+    """Whether two paths are the same file, or one would be a directory of the other. Case does not count."""
+    first, second = f"{one.casefold()}/", f"{other.casefold()}/"
+    return first.startswith(second) or second.startswith(first)

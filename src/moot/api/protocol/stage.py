@@ -1,7 +1,7 @@
 """The stages of a pack's pipeline as data: the `[[stage]]` tables and the table `[pipeline]` of its `pack.toml`.
 
 A pipeline takes one target after another through its stages, in the order of the tables. This module has the records,
-and `stage_grammar` what the tables may contain. What a stage does, and whether it has passed, is not its business: see
+and `pack.schema.json` what the tables may contain. It does not know what a stage does, nor whether it has passed: see
 `moot.pipelines.contract`.
 """
 

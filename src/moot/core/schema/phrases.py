@@ -61,6 +61,7 @@ def when(condition: Schema) -> str:
     if not all(isinstance(schema, dict) and schema.keys() & {"const", "enum"} for schema in asked.values()):
         return ""
     told = [f"{pointed((name,))} is {' or '.join(_choices(schema))}" for name, schema in asked.items()]
+    told += [f"{pointed((name,))} is given" for name in condition.get("required", ()) if name not in asked]
     return f" when {' and '.join(told)}" if told else ""
 
 
