@@ -123,7 +123,7 @@ def test_lists_notes_and_rotations_leave_the_entries_alone() -> None:
         Feed("x", last=2),
         ListRows(list="done", puts={"a": {"n": 1}}, drops=("a", "b", "b")),
         ListRows(list="done"),
-        NoteInFeed(text="remember", after=7),
+        NoteInFeed(text="remember"),
         NoteInFeed(text=""),
         RotateFeed(file="old.1", upto=9),
         RotateFeed(file="old.2", upto=9),

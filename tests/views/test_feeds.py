@@ -159,11 +159,11 @@ def test_a_row_can_be_changed_in_part(repo: Path, moot: Moot) -> None:
     assert "sound" in moot("verify")
 
 
-def test_notes_stand_where_they_were_written(repo: Path) -> None:
-    post(repo, NoteInFeed(text="low water", after=3, who="person:anna"), NoteInFeed(text="fog", after=3))
+def test_notes_are_in_order(repo: Path) -> None:
+    post(repo, NoteInFeed(text="low water", who="person:anna"), NoteInFeed(text="fog"))
     with engine_in(repo) as engine:
         first, second = feeds.notes(engine.read(), "harbour")
-        assert (first.text, first.after, first.who, second.text) == ("low water", 3, "person:anna", "fog")
+        assert (first.text, first.who, second.text) == ("low water", "person:anna", "fog")
         assert feeds.notes(engine.read(), "harbour", first.position) == [second]
 
 

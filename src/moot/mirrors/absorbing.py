@@ -108,11 +108,11 @@ class Absorber:
             if (self._age(seen.file, data) if age is None else age) < self._call.settings.mirror_torn_after:
                 self._warn(f"{seen.file.path} is not valid yet ({torn}); left alone for now.")
                 return False
-            if self._take_unusable(seen, str(torn), data):
+            if self._take_unusable(seen, str(torn), data, memo):
                 return True
             return self._quarantine(seen, data, str(torn)) if data or not seen.form.repairs else self._restore(seen)
         except Malformed as error:
-            return self._take_unusable(seen, str(error), data) or self._quarantine(seen, data, str(error))
+            return self._take_unusable(seen, str(error), data, memo) or self._quarantine(seen, data, str(error))
         if age is None and not seen.form.shows_its_end and self._is_being_cut(seen, data, content, memo):
             return False
         self._take_content(seen, content, memo)
@@ -136,11 +136,11 @@ class Absorber:
         self._warn(f"{seen.file.path} may not be complete yet; left alone for now.")
         return True
 
-    def _take_unusable(self, seen: Seen, reason: str, data: bytes | None = None) -> bool:
+    def _take_unusable(self, seen: Seen, reason: str, data: bytes | None = None, memo: Any = None) -> bool:
         """Let the form note why a file cannot be used. False if it does not."""
         content = seen.form.unusable(reason, data)
         if content is not None:
-            self._take_content(seen, content, None)
+            self._take_content(seen, content, memo)
         return content is not None
 
     def _take_content(self, seen: Seen, content: Any, memo: Any) -> None:

@@ -42,8 +42,6 @@ class FeedEntry(Record):
 
 class FeedNote(Record):
     position: int
-    after: int
-    line: int
     who: str
     at: str
     text: str
@@ -74,7 +72,7 @@ def put(store: Store, event: Event, feed: str, known: type[Payload]) -> None:
                 after = merged(row(store, feed, rows.list, key), value) if rows.merges else value
                 store.run("put_feed_row", feed, rows.list, key, event.position, shown(after))
         case FeedNoted() as note:
-            store.run("put_feed_note", feed, event.position, note.after, note.line, note.who, event.at, note.text)
+            store.run("put_feed_note", feed, event.position, note.who, event.at, note.text)
         case _:
             pass
 
@@ -197,9 +195,9 @@ def table_text(store: Store, feed: str, name: str) -> str:
     return (found[0] if found else None) or ""
 
 
-def notes(store: Store, feed: str, after: int = 0) -> list[FeedNote]:
+def notes(store: Store, feed: str, after: int = 0, upto: int = ALL) -> list[FeedNote]:
     """The notes after a position, oldest first."""
-    return [FeedNote.in_order(found) for found in store.rows("feed_notes", feed, after)]
+    return [FeedNote.in_order(found) for found in store.rows("feed_notes", feed, after, upto)]
 
 
 def _entry(found: tuple[Any, ...]) -> FeedEntry:

@@ -1,8 +1,7 @@
 """What happened in a pack, one row for each event: the lines of its journal.
 
 A row has the sentence of its event, so that a file is rendered without reading the log again. What a reader of the
-journal needs beside it, and what may change later, is stored as it was (`was`): the title of a task that was reviewed,
-the messages that were unread when they were cleared.
+journal needs beside it, and what may change later, is stored as it was (`was`): the title of a task that was reviewed.
 
 An event belongs to a pack if it says so, or if its task follows a lifecycle of that pack.
 """
@@ -16,7 +15,6 @@ from moot.views.queries import ALL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from typing import Any
 
     from moot.core.event import Event
@@ -63,12 +61,10 @@ def put_task(store: Store, event: Event, before: Task, after: Task) -> None:
     put(store, event, pack, after.id, {**was, "reason": event.data.get("reason")} if reviewed else None)
 
 
-def put_clear(store: Store, event: Event, unread: Iterable[str]) -> None:
-    """Messages that left a file, or came back into it, with those that nobody had read."""
-    tasks = dict(store.rows("tasks_of_messages", dumps(list(event.data.get("ids", ())))))
-    listed = {name: tasks.get(name) for name in unread}
-    about = ", ".join(dict.fromkeys(tasks.values())) or None
-    put(store, event, str(event.pack), about, {"unread": listed} if listed else None)
+def put_clear(store: Store, event: Event) -> None:
+    """Messages that left a file, or came back into it."""
+    found = [task for _, task in store.rows("tasks_of_messages", dumps(list(event.data.get("ids", ()))))]
+    put(store, event, str(event.pack), ", ".join(dict.fromkeys(found)) or None)
 
 
 # --- reading ---------------------------------------------------------------------------------------------------------

@@ -165,7 +165,7 @@ def _mailbox(store: Store, event: Event, key: str, known: type[Payload]) -> None
     if after.last_read and after.last_read != box.last_read:
         store.run("put_read_mark", key, after.last_read)
     if event.pack is not None:
-        _journal().put_clear(store, event, [name for name in positions if not after.entries[name].settled])
+        _journal().put_clear(store, event)
 
 
 def _graph(store: Store, event: Event, _key: str, known: type[Payload]) -> None:

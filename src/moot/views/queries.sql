@@ -303,7 +303,7 @@ ON CONFLICT (feed, list, key) DO UPDATE SET text = excluded.text
 DELETE FROM feed_row WHERE feed = ? AND list = ? AND key = ?
 
 -- name: put_feed_note
-INSERT INTO feed_note (feed, position, after, line, who, at, text) VALUES (?, ?, ?, ?, ?, ?, ?)
+INSERT INTO feed_note (feed, position, who, at, text) VALUES (?, ?, ?, ?, ?)
 
 -- name: feed_entry
 SELECT number, position, at, text, about FROM feed_entry WHERE feed = ? AND number = ?
@@ -381,7 +381,7 @@ SELECT group_concat(text, ?3 ORDER BY position, key) FROM (
 SELECT group_concat(json_quote(key) || ': ' || text, ?3 ORDER BY key) FROM feed_row WHERE feed = ?1 AND list = ?2
 
 -- name: feed_notes
-SELECT position, after, line, who, at, text FROM feed_note WHERE feed = ?1 AND position > ?2 ORDER BY position
+SELECT position, who, at, text FROM feed_note WHERE feed = ?1 AND position > ?2 AND position <= ?3 ORDER BY position
 
 -- name: put_happening
 INSERT INTO journal (pack, position, at, who, type, task, text, was) VALUES (?, ?, ?, ?, ?, ?, ?, ?)

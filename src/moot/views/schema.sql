@@ -162,8 +162,6 @@ CREATE INDEX feed_row_order ON feed_row (feed, list, position);
 CREATE TABLE feed_note (
   feed     TEXT NOT NULL,
   position INTEGER NOT NULL,
-  after    INTEGER NOT NULL,
-  line     INTEGER NOT NULL,
   who      TEXT NOT NULL,
   at       TEXT NOT NULL,
   text     TEXT NOT NULL,

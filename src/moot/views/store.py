@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     State = TypeVar("State", bound=Record)
 
-VERSION = 33  # raise it with every change of schema.sql or of what is folded into it
+VERSION = 34  # raise it with every change of schema.sql or of what is folded into it
 
 # SQLite's errors for a damaged file or a failing disk. All others are bugs and propagate unchanged.
 _TROUBLE = (

@@ -313,11 +313,6 @@ class Project:
     def write_journal(self, text: str) -> None:
         (self.root / LOG).write_text(text, encoding="utf-8")
 
-    def say(self, agent: str, **entry: Any) -> None:
-        """Change an agent's entry of the status file, and nothing else."""
-        content = self.status()
-        self.write_status({**content, agent: {**content[agent], **entry}})
-
     def enqueue(self, *entries: Any) -> None:
         """Append entries to the queue, as an agent does that knows only the file."""
         content = self.queue()

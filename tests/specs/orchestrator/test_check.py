@@ -264,17 +264,6 @@ def test_a_verdict_in_the_queue_may_be_about_a_report_in_the_other_file(project:
 
 
 @pytest.mark.proves("S0-INS-05")
-def test_problems_in_the_status_have_their_position(project: Project) -> None:
-    def change(content: Any) -> None:
-        content["developer"]["status"] = "sleeping"
-        content["orchestrator"]["pid"] = 7
-
-    lines = edit(project, "status.json", change)
-    found = {one["place"]: lines[one["line"] - 1][one["column"] - 1 :] for one in problems(project)}
-    assert found == {"developer.status": '"sleeping",', "orchestrator.pid": "7,"}
-
-
-@pytest.mark.proves("S0-INS-05")
 @pytest.mark.parametrize("name", ["queue.json", "status.json"])
 def test_a_queue_or_status_that_is_not_one_is_reported(project: Project, name: str) -> None:
     path = project.root / ".claude-orchestrator" / "tasks" / name

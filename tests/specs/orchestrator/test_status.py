@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 import signal
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from moot.packs.orchestrator import driver_status
-from tests.specs.orchestrator.project import PATIENCE, STATUS, Project
+from tests.specs.orchestrator.project import PATIENCE, Project
 from tests.specs.orchestrator.samples import assignment, report
 
 if TYPE_CHECKING:
@@ -121,85 +120,29 @@ def test_with_two_tasks_the_one_that_began_last_is_shown(project: Project) -> No
     assert doing(project) == ("idle", "idle", None)
 
 
-@pytest.mark.proves("S0-LOC-10")
-@pytest.mark.parametrize("agent", ["teamLead", "developer"])
-@pytest.mark.parametrize("word", WORDS[1:])
-def test_a_word_of_the_protocol_is_the_reported_status_until_something_newer_happens(
-    project: Project, agent: str, word: str
-) -> None:
-    project.say(agent, status=word)
-    project.look()
-    assert project.status()[agent]["status"] == word
-    assert project.status()[agent]["lastActivity"] is not None
-    other = "developer" if agent == "teamLead" else "teamLead"
-    assert project.status()[other] == EMPTY[other]
-    (changed,) = project.events("document:changed")
-    assert changed.by == ("role:team-lead" if agent == "teamLead" else "role:developer")
-    project.run("task add", title="Other")  # nothing about this agent
-    assert project.status()[agent]["status"] == word
+@pytest.mark.proves("S0-LOC-09", "S0-LOC-10")
+def test_nothing_is_taken_from_the_file_but_keys_of_others(project: Project) -> None:
     project.assign()
-    project.report()
-    assert doing(project) == ("idle", "idle", None)
-    assert project.held() == []
-
-
-@pytest.mark.proves("S0-LOC-10")
-@pytest.mark.parametrize("word", ["sleeping", "Idle", "", None, 7, ["idle"]])
-def test_any_other_word_is_held_and_the_true_status_is_shown_again(project: Project, word: Any) -> None:
-    project.say("developer", status=word)
-    warnings = project.look()
-    assert project.status() == EMPTY
-    (held,) = project.held()
-    assert (held["code"], held["path"], held["mirror"]) == ("bad_status", STATUS, "status")
-    assert json.loads(held["raw"])["status"] == word
-    assert [defect["path"] for defect in held["defects"]] == ["developer.status"]
-    assert all(known in held["reason"] for known in WORDS)
-    assert held["id"] in warnings["entry_held"]
-
-
-@pytest.mark.proves("S0-LOC-10")
-def test_what_follows_from_the_log_cannot_be_written(project: Project) -> None:
-    project.assign()
+    old = project.status()
     project.run("ack", project.join("Dev", "developer"), ids=[project.events("message:sent")[0].stream[8:]])
-    before = project.status()
-    project.say("developer", currentTask="task-999", lastActivity="2999-01-01T00:00:00.000Z")
-    project.look()
-    assert project.status() == before
-    project.write_status({**before, "orchestrator": {"running": True, "pid": 1, "startedAt": "now"}, "lastCycle": {}})
-    assert "orchestrator" in project.look()["change_refused"]
-    assert project.status() == before
-    project.write_status({**before, "teamLead": "idle"})
-    project.look()
-    assert project.status() == before
-    assert [held["raw"] for held in project.held()] == ['"idle"']
-
-
-@pytest.mark.proves("S0-LOC-10", "S0-HRD-23")
-def test_an_old_copy_of_the_status_reports_nothing(project: Project) -> None:
-    project.join("Dev", "developer")
-    copies = [project.status()]
-    project.run("ack", "Dev", ids=[project.assign()["id"]])
-    copies.append(project.status())
-    project.say("developer", status="reviewing")
-    project.look()
-    copies.append(project.status())
-    project.report()
-    last, head = project.status(), project.head()
-    for old in copies:
-        project.write_status(old)
+    before, head = project.status(), project.head()
+    for content in (
+        old,
+        {**before, "developer": {"status": "reviewing", "currentTask": "task-999", "lastActivity": "2999"}},
+        {**before, "orchestrator": {"running": True, "pid": 1, "startedAt": "now"}, "lastCycle": {"completed": 7}},
+        {**before, "teamLead": "idle", "developer": {"status": 7}},
+    ):
+        project.write_status(content)
         project.look()
-        assert project.status() == last
-    assert project.head() == head
-
-
-def test_keys_that_others_add_to_the_status_are_kept(project: Project) -> None:
-    content = project.status()
-    content["developer"]["mood"] = {"today": "good"}
-    project.write_status({**content, "host": "build-1"})
+        assert (project.status(), project.head()) == (before, head)
+    before["developer"]["mood"] = {"today": "good"}
+    project.write_status({**before, "host": "build-1"})
+    project.look()
+    project.write_status(old)
     project.look()
     project.run("task add", title="Other")
-    assert project.status()["developer"]["mood"] == {"today": "good"}
-    assert project.status()["host"] == "build-1"
+    assert project.status() == {**before, "host": "build-1"}
+    assert project.held() == []
 
 
 @pytest.mark.proves("S0-LOC-09")

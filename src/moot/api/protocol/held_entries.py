@@ -119,15 +119,6 @@ def counted(entries: Iterable[tuple[int, Any]]) -> list[tuple[int, int]]:
     return list(found.values())
 
 
-def value_as_written(data: bytes, key: str) -> str:
-    """The text of a value in the object of a valid file, as it was written."""
-    import json
-
-    text = data.decode("utf-8-sig")
-    at = _start(text, key)
-    return text[at : json.JSONDecoder().raw_decode(text, at)[1]]
-
-
 def _start(text: str, key: str) -> int:
     """Where the value of this key of the object begins."""
     from moot.core.json_places import JsonPlaces

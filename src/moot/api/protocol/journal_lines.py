@@ -40,14 +40,9 @@ def lines_of(packs: Packs, pack: str, store: Store, happened: Iterable[Happening
 
 def line_of(happened: Happening) -> str:
     """An event as a line: its time, its level, its task, who did it, and its sentence."""
-    unread = happened.was.get("unread")
     doubtful = happened.type == "task:approved" and _DOUBT in happened.text
-    level = WARN if unread or doubtful else _LEVELS.get(happened.type, INFO)
-    text = happened.text
-    if unread:
-        listed = ", ".join(f"{name} ({task})" if task else name for name, task in unread.items())
-        text = f"{text}. Unread and hidden now: {listed}"
-    return noted(happened.at, level, f"{_about(happened)}{text}")
+    level = WARN if doubtful else _LEVELS.get(happened.type, INFO)
+    return noted(happened.at, level, f"{_about(happened)}{happened.text}")
 
 
 def note(work: Work, pack: str, level: str, text: str) -> None:

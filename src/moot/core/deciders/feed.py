@@ -102,12 +102,9 @@ class FeedNoted(Payload):
     type = "feed:noted"
     said = "noted: {text}"
     words = ("text",)
-    marks = ("who", "source")
+    marks = ("who",)
     text: str
-    after: int = 0  # where it stands: after this position of the log, or this number, as the pack defines
-    line: int = 0  # if that is shown as several lines: after so many of them
     who: str = ""
-    source: str | None = None
 
 
 class Rotated(Payload):
@@ -178,10 +175,7 @@ class ListRows(Record):
 
 class NoteInFeed(Record):
     text: str
-    after: int = 0
-    line: int = 0
     who: str = ""
-    source: str | None = None
 
 
 class RotateFeed(Record):

@@ -1,8 +1,8 @@
-"""The form `lines`: a journal, one line for each event of the pack, into which people and agents may write.
+"""The form `lines`: a journal, one line for each event of the pack, and below them what others have appended.
 
-What others add is kept as a note, at its place: after the item that stands before it. Everything else follows from the
-log, so that removing or changing a line has no effect. A journal that has grown too long is rotated by an event: what
-came before that position is from then on in another file (the form `line-parts`), the same in every worktree.
+What others append is kept byte for byte as a note, at the end of the file. Everything else follows from the log, so
+that removing or changing a line has no effect. A journal that has grown too long is rotated by an event: what came
+before that position is from then on in another file (the form `line-parts`), the same in every worktree.
 
     heading   the first line of each file
     largest   bytes; a longer file is rotated
@@ -17,6 +17,7 @@ from __future__ import annotations
 from moot.api.protocol.form import Form, Instance, Malformed, Rendering, Taken, Torn
 from moot.core.json_codec import loads
 from moot.core.record import Record
+from moot.mirrors.file_reading import digest_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,20 +25,13 @@ if TYPE_CHECKING:
     from typing import Any, ClassVar
 
     from moot.api.call import Call
-    from moot.core.deciders.feed import NoteInFeed
     from moot.core.event import Event
     from moot.engine.unit_of_work import Work
     from moot.location import Worktree
     from moot.views.store import Store
 
-_LONGEST = 8 * 1024 * 1024  # bytes of a line
+_LONGEST = 256 * 1024  # characters of one note
 _OF_PACK = ("message:", "mailbox:", "entry:", "file:")  # events that say which pack they belong to
-
-
-class JournalContent(Record):
-    """The lines of a file."""
-
-    lines: tuple[str, ...]
 
 
 class JournalPart(Record):
@@ -51,6 +45,7 @@ class JournalPart(Record):
 class LinesForm(Form):
     """See the module."""
 
+    largest = 16 * 1024 * 1024
     fields: ClassVar[Mapping[str, Any]] = {
         "type": "object",
         "properties": {
@@ -62,9 +57,6 @@ class LinesForm(Form):
         "required": ["heading", "largest", "keep", "parts"],
         "additionalProperties": False,
     }
-
-    def instances(self, store: Store, worktrees: Sequence[Worktree]) -> Iterable[Instance]:  # noqa: ARG002
-        return [Instance(path=self.spec.path, root=tree.root, worktree=tree.name) for tree in worktrees]
 
     def follows(self, event: Event) -> bool:
         if event.stream.startswith("task/"):
@@ -82,82 +74,120 @@ class LinesForm(Form):
         ]
         return [*found, JournalPart(file=self.spec.path, start=starts[-1])]
 
-    def part(self, store: Store, one: Instance) -> JournalPart | None:
-        return next((part for part in self.parts(store) if part.file == one.path), None)
+    # --- from the log to the file ------------------------------------------------------------------------------------
 
     def render(self, store: Store, one: Instance) -> Rendering | None:
-        from moot.mirrors.forms.journal import Journal
-
-        part = self.part(store, one)
+        part = next((part for part in self.parts(store) if part.file == one.path), None)
         if part is None:
             return None
-        journal = Journal(self, store, part)
-        data = journal.text().encode()
-        return Rendering(data=data, then=journal.rotation(len(data)) if part.end is None else None)
+        own, notes = self._items(store, part)
+        data = self._text(own, notes).encode()
+        full = part.end is None and len(data) > self.spec.fields["largest"]
+        upto = self._end([*own, *notes]) if full else 0
 
-    def read(self, data: bytes) -> JournalContent:
+        def rotate(work: Work, _one: Instance) -> Taken:
+            return self._rotate(work, upto)
+
+        memo = {"size": len(data), "digest": digest_of(data)}
+        return Rendering(data=data, memo=memo, then=rotate if full else None)
+
+    def _items(self, store: Store, part: JournalPart) -> tuple[list[tuple[int, str]], list[tuple[int, str]]]:
+        """The lines of moot and the notes of others, each with its position."""
+        from moot.api.protocol.journal_lines import MOOT, lines_of, noted
+        from moot.views import feeds, journal
+
+        upto = {} if part.end is None else {"upto": part.end}
+        happened = journal.happenings(store, self.spec.pack, part.start, **upto)
+        shown = lines_of(self.packs, self.spec.pack, store, happened)
+        own = [(one.position, "\n".join(lines)) for one, lines in zip(happened, shown, strict=True)]
+        notes = feeds.notes(store, self.spec.pack, part.start, **upto)
+        own += [(one.position, noted(one.at, *one.text.split(" ", 1))) for one in notes if one.who == MOOT]
+        return sorted(own), [(one.position, one.text) for one in notes if one.who != MOOT]
+
+    def _text(self, own: Iterable[tuple[int, str]], notes: Iterable[tuple[int, str]]) -> str:
+        head = "\n".join([self.spec.fields["heading"], "", *(text for _, text in own), ""])
+        return head + "".join(text for _, text in notes)
+
+    def _end(self, items: list[tuple[int, str]]) -> int:
+        """The last position that leaves the file, so that `keep` bytes stay, or fewer."""
+        kept = 0
+        for position, text in sorted(items, reverse=True):
+            kept += len(text.encode()) + 1
+            if kept > self.spec.fields["keep"]:
+                return position
+        return 0
+
+    def _rotate(self, work: Work, upto: int) -> Taken:
+        from moot.core.deciders.feed import RotateFeed
+        from moot.mirrors.templates import filled
+
+        names = {file for file, _ in work.state("feed", self.spec.pack).parts}
+        day = work.at[:10]
+        tried = (day, *(f"{day}-{number}" for number in range(2, len(names) + 3)))
+        file = next(path for name in tried if (path := filled(self.spec.fields["parts"], name)) not in names)
+        work.do("feed", self.spec.pack, RotateFeed(file=file, upto=upto))
+        return Taken()
+
+    # --- from the file to the log ------------------------------------------------------------------------------------
+
+    def read(self, data: bytes) -> str:
         if data and not data.endswith(b"\n"):
             raise Torn("its last line is not complete")
-        return self._read(data)
+        return _decoded(data)
 
-    def unusable(self, reason: str, data: bytes | None) -> JournalContent | None:  # noqa: ARG002
+    def unusable(self, reason: str, data: bytes | None) -> str | None:  # noqa: ARG002
         """A last line without an end is complete if nothing more comes."""
-        if data is None:
-            return None
         try:
-            return self._read(data)
+            return _decoded(data) if data is not None else None
         except Malformed:
             return None
 
-    def _read(self, data: bytes) -> JournalContent:
-        try:
-            text = data.decode("utf-8-sig")
-        except UnicodeDecodeError as error:
-            raise Malformed(f"the text is not UTF-8 (byte {error.start + 1})") from None
-        lines = text.replace("\r\n", "\n").split("\n")
-        if "\x00" in text or any(len(line) * 4 > _LONGEST and len(line.encode()) > _LONGEST for line in lines):
-            raise Malformed(f"it has a NUL character, or a line of more than {_LONGEST} bytes")
-        return JournalContent(lines=tuple(lines))
+    def observe(self, call: Call, one: Instance, content: str, memo: Any, author: str) -> str | None:  # noqa: ARG002
+        data, size = content.encode(), memo["size"] if memo else 0
+        if memo and digest_of(data[:size]) == memo["digest"]:
+            return data[size:].decode() or None
+        return self._unknown(call.engine.store, content) or None
 
-    def observe(
-        self,
-        call: Call,
-        one: Instance,
-        content: JournalContent,
-        memo: Any,  # noqa: ARG002
-        author: str,  # noqa: ARG002
-    ) -> tuple[NoteInFeed, ...] | None:
-        from moot.mirrors.forms.journal import Journal
+    def _unknown(self, store: Store, content: str) -> str:
+        """What others wrote into an edited file or an old copy: unknown lines, and what stands after the last known."""
+        from moot.api.protocol.journal_lines import time_in
+        from moot.views import journal
 
-        part = self.part(call.engine.store, one)
-        return (Journal(self, call.engine.store, part).added(content.lines) or None) if part is not None else None
+        known = {line for part in self.parts(store) for line in self._text(*self._items(store, part)).splitlines()}
+        times, lines = journal.times(store, self.spec.pack), content.split("\n")
+        if lines[-1] and any(line.startswith(lines[-1]) for line in known):
+            lines[-1] = ""  # a copy that was cut off
+        ours = [not line.strip() or line.rstrip("\r") in known or time_in(line) in times for line in lines]
+        last = max((number for number, line in enumerate(lines) if line.strip() and ours[number]), default=-1)
+        between = [f"{line}\n" for line, our in zip(lines[: last + 1], ours, strict=False) if not our]
+        after = "\n".join(lines[last + 1 :])
+        return "".join(between) + (after if after.strip() else "")
 
-    def take(
-        self,
-        work: Work,
-        one: Instance,  # noqa: ARG002
-        content: JournalContent,  # noqa: ARG002
-        memo: Any,  # noqa: ARG002
-        facts: tuple[NoteInFeed, ...],
-    ) -> Taken:
-        for note in facts:
-            work.do("feed", self.spec.pack, note)
+    def take(self, work: Work, one: Instance, content: str, memo: Any, facts: str) -> Taken:  # noqa: ARG002
+        from moot.core.deciders.feed import NoteInFeed
+
+        for start in range(0, len(facts), _LONGEST):
+            work.do("feed", self.spec.pack, NoteInFeed(text=facts[start : start + _LONGEST]))
         return Taken()
+
+
+def _decoded(data: bytes) -> str:
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise Malformed(f"the text is not UTF-8 (byte {error.start + 1})") from None
+    if "\x00" in text:
+        raise Malformed("it has a NUL character")
+    return text
 
 
 class LinePartsForm(LinesForm):
     """The form `line-parts`: the files that a journal was rotated into. Its mirror has the `fields` of the journal."""
 
     def instances(self, store: Store, worktrees: Sequence[Worktree]) -> Iterable[Instance]:
-        ended = [part for part in self.parts(store) if part.end is not None]
-        return [
-            Instance(path=part.file, root=tree.root, worktree=tree.name, subject=part.file)
-            for tree in worktrees
-            for part in ended
-        ]
+        ended = [part.file for part in self.parts(store) if part.end is not None]
+        return [Instance(path=at, root=tree.root, worktree=tree.name, subject=at) for tree in worktrees for at in ended]
 
     def follows(self, event: Event) -> bool:
-        """A finished part changes only by what others write into it."""
-        if event.type == "feed:rotated":
-            return event.pack == self.spec.pack
-        return event.type == "feed:noted" and event.pack == self.spec.pack and event.data.get("source") is not None
+        """A finished part stays as it is."""
+        return event.type == "feed:rotated" and event.pack == self.spec.pack

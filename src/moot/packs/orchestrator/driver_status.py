@@ -12,8 +12,8 @@ import os
 from moot.api.answer import Notice
 from moot.api.protocol.form import Taken
 from moot.api.protocol.journal_lines import WARN, note
+from moot.core.deciders.document import ChangeDocument, OpenDocument
 from moot.core.errors import Unavailable
-from moot.packs.orchestrator.status_edits import change
 from moot.packs.orchestrator.statuses import DRIVER
 from moot.private_files import discard, locked, make_folder, open_private, write_private
 from moot.views import states
@@ -56,10 +56,17 @@ def _commit(call: Call, leaves: Mapping[str, object], anew: str = "") -> None:
     def act(work: Work) -> None:
         known = work.state("document", DOCUMENT).leaves
         gone = tuple(at for at in known if anew and at.startswith(anew) and at not in leaves)
-        change(DOCUMENT, work, "moot", leaves, gone)
+        change(work, leaves, gone)
 
     outcome = call.engine.commit("moot", act)
     call.sync(outcome.events)
+
+
+def change(work: Work, leaves: Mapping[str, object], gone: tuple[str, ...] = ()) -> None:
+    """Change the document, which is opened by its first change."""
+    if not work.state("document", DOCUMENT).status:
+        work.do("document", DOCUMENT, OpenDocument(mirror=f"{PACK}/status", leaves={}))
+    work.do("document", DOCUMENT, ChangeDocument(author="moot", set=leaves, gone=gone))
 
 
 def has_died(call: Call) -> bool:
@@ -90,7 +97,7 @@ def record_end(work: Work) -> Taken:
     leaves = work.state("document", DOCUMENT).leaves
     if not leaves.get(DRIVER[0]):
         return Taken()
-    change(DOCUMENT, work, "moot", _NOT_RUNNING)
+    change(work, _NOT_RUNNING)
     note(work, PACK, WARN, f"the driver (process {leaves.get(DRIVER[1])}) ended without stopping")
     said = f"The driver (process {leaves.get(DRIVER[1])}) ended without stopping; status.json no longer shows it."
     return Taken(notices=(Notice("driver_ended", said),))

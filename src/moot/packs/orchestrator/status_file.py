@@ -1,8 +1,7 @@
 """The form `status`: `status.json`, what the driver and the agents are doing. All of it follows from the log.
 
-An agent may say in its own entry what it is doing: a status word that the protocol knows is its reported status, until
-the log shows something newer about it. Any other word is held. What the driver has set cannot be changed in the file.
-Keys that the pack does not know are kept in the same document (`moot.packs.orchestrator.statuses`).
+Nothing that the protocol defines is taken from the file. Keys that it does not know are kept in a document of the log,
+which also has what the driver said (`moot.packs.orchestrator.driver_status`).
 """
 
 from __future__ import annotations
@@ -10,8 +9,6 @@ from __future__ import annotations
 import os
 
 from moot.api.protocol.form import Form, Malformed, Rendering, Taken
-from moot.core.principal import role
-from moot.core.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,19 +19,12 @@ if TYPE_CHECKING:
     from moot.api.protocol import MirrorSpec, Packs
     from moot.api.protocol.form import Instance
     from moot.core.event import Event
-    from moot.core.schema import Defect
     from moot.engine.unit_of_work import Work
-    from moot.packs.orchestrator.status_edits import StatusNews
     from moot.views.store import Store
 
 MAILBOXES = ("mailbox/@team-lead", "mailbox/@developer")
-
-
-class StatusContent(Record):
-    """The parsed content of the file."""
-
-    content: dict[str, Any]
-    data: bytes
+_OF_AGENTS = ("status", "currentTask", "lastActivity")  # the keys of an agent's entry
+_OF_DRIVER = ("/orchestrator", "/orchestrator/running", "/orchestrator/pid", "/orchestrator/startedAt")
 
 
 class StatusForm(Form):
@@ -42,19 +32,14 @@ class StatusForm(Form):
 
     fields: ClassVar[Mapping[str, Any]] = {
         "type": "object",
-        "properties": {
-            "agents": {"type": "object", "additionalProperties": {"type": "string"}},
-            "words": {"type": "array", "items": {"type": "string"}},
-        },
-        "required": ["agents", "words"],
+        "properties": {"agents": {"type": "object", "additionalProperties": {"type": "string"}}},
+        "required": ["agents"],
         "additionalProperties": False,
     }
 
     def __init__(self, spec: MirrorSpec, packs: Packs) -> None:
         super().__init__(spec, packs)
         self.agents: Mapping[str, str] = spec.fields["agents"]  # the key of each role's entry
-        self.words: tuple[str, ...] = tuple(spec.fields["words"])
-        self.speakers = tuple(role(name) for name in self.agents.values())
         self.document = f"{spec.pack}.-.{spec.name}"  # the same in every worktree
         self.kinds = tuple(kind.name for pack in packs.packs if pack.name == spec.pack for kind in pack.messages)
 
@@ -69,33 +54,40 @@ class StatusForm(Form):
 
         return rendered(self, store)
 
-    def read(self, data: bytes) -> StatusContent:
+    def read(self, data: bytes) -> dict[str, Any]:
         from moot.api.protocol import strict_json
 
         content = strict_json.load(data)
         if not isinstance(content, dict):
             raise Malformed("the file is not an object")
-        return StatusContent(content=content, data=data)
+        return content
 
-    def vet(self, data: bytes) -> list[Defect]:
-        if unread := super().vet(data):
-            return unread
-        from moot.packs.orchestrator.status_edits import defects_of
+    def observe(
+        self,
+        call: Call,
+        one: Instance,  # noqa: ARG002
+        content: dict[str, Any],
+        memo: Any,  # noqa: ARG002
+        author: str,  # noqa: ARG002
+    ) -> dict[str, Any] | None:
+        """The keys of others that are new or changed."""
+        from moot.core import flat_json
+        from moot.views import states
 
-        return defects_of(self, self.read(data).content)
+        own = {f"/{key}/{name}" for key in self.agents for name in _OF_AGENTS} | {f"/{key}" for key in self.agents}
+        known = states.state(call.engine.store, "document", self.document)[0].leaves
+        found = {
+            at: value
+            for at, value in flat_json.flatten(content, {}).items()
+            if at not in own and at not in _OF_DRIVER and at.split("/")[1] != "lastCycle"
+        }
+        return {at: v for at, v in found.items() if at not in known or not flat_json.same(known[at], v)} or None
 
-    def authors(self, content: Any) -> tuple[str, ...]:  # noqa: ARG002
-        return self.speakers
+    def take(self, work: Work, one: Instance, content: Any, memo: Any, facts: dict[str, Any]) -> Taken:  # noqa: ARG002
+        from moot.packs.orchestrator.driver_status import change
 
-    def observe(self, call: Call, one: Instance, content: StatusContent, memo: Any, author: str) -> StatusNews | None:  # noqa: ARG002
-        from moot.packs.orchestrator.status_edits import compared
-
-        return compared(self, call, content, memo, author)
-
-    def take(self, work: Work, one: Instance, content: StatusContent, memo: Any, facts: StatusNews) -> Taken:  # noqa: ARG002
-        from moot.packs.orchestrator.status_edits import take
-
-        return take(self, work, one, content, facts)
+        change(work, facts)
+        return Taken()
 
     def is_due(self, call: Call) -> bool:
         """Whether a driver was killed, so that the file still shows it as running."""

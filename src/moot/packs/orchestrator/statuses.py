@@ -4,8 +4,7 @@
                  reviewing   from reading a report to the verdict
     developer    implementing   from reading its assignment to its report
 
-Otherwise they are idle, and so is an agent of `moot run` once its driver has ended. If an agent has reported a status
-itself, that one is shown until something happens later.
+Otherwise they are idle, and so is an agent of `moot run` once its driver has ended.
 """
 
 from __future__ import annotations
@@ -43,19 +42,14 @@ def rendered(form: StatusForm, store: Store) -> Rendering:
     document: Document = states.state(store, "document", form.document)[0]
     kept = dict(document.leaves)
     shown = {pointer: kept.pop(pointer, False if pointer.endswith("running") else None) for pointer in DRIVER}
-    memo = {}
     for key, doing in agents(form, store).items():
-        now = reported(document, key, doing)
-        memo[key] = {"status": now.status, "lastActivity": now.active or None}
-        shown[f"/{key}/status"] = now.status
+        shown[f"/{key}/status"] = doing.status
         if key == "developer":
-            shown["/developer/currentTask"] = now.task
-        shown[f"/{key}/lastActivity"] = now.active or None
-        kept.pop(f"/{key}/status", None)
-        kept.pop(f"/{key}/reportedAt", None)
+            shown["/developer/currentTask"] = doing.task
+        shown[f"/{key}/lastActivity"] = doing.active or None
     cycle = {pointer: kept.pop(pointer) for pointer in list(kept) if pointer.partition("/lastCycle")[0] == ""}
     content = flat_json.unflatten({**shown, **(cycle or {"/lastCycle": None}), **kept}, {})
-    return Rendering(data=strict_json.dump(content), memo=memo)
+    return Rendering(data=strict_json.dump(content))
 
 
 def agents(form: StatusForm, store: Store) -> dict[str, Doing]:
@@ -64,14 +58,6 @@ def agents(form: StatusForm, store: Store) -> dict[str, Doing]:
     running = bool(states.state(store, "document", form.document)[0].leaves.get(DRIVER[0]))
     found = {"team-lead": _lead(form, store, tasks, running), "developer": _developer(store, tasks, running)}
     return {key: found.get(role, Doing()) for key, role in form.agents.items()}
-
-
-def reported(document: Document, key: str, doing: Doing) -> Doing:
-    """The same with the status that the agent reported itself, if that is newer."""
-    word, at = document.leaves.get(f"/{key}/status"), document.leaves.get(f"/{key}/reportedAt", "")
-    if word is None or at < doing.active:
-        return doing
-    return doing.replace(status=word, active=at)
 
 
 def _lead(form: StatusForm, store: Store, tasks: list[Task], running: bool) -> Doing:  # noqa: FBT001
