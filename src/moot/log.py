@@ -9,7 +9,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 from moot.core.errors import Unavailable, Usage
-from moot.core.event import TOMBSTONE
 from moot.core.record import Record
 
 TYPE_CHECKING = False
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     Progress = Callable[[int, int], None]  # done, total
     BlobPieces = tuple[str, Iterable[bytes]]  # the SHA-256 of a blob, and its bytes piece by piece
 
-REDACTIONS = "redactions"  # the stream of tombstones; the events that they name are shown without their text
+REDACTIONS = "redactions"  # the stream of tombstones
 _PAGE = 500
 
 
@@ -146,33 +145,26 @@ class Log(ABC):
 
     @property
     def archive(self) -> Archive:
-        """Operations on the whole log. Raises if the engine cannot copy or erase it."""
+        """Operations on the whole log. Raises if the engine cannot copy or redact it."""
         raise Unavailable(
             "no_archive",
-            "moot cannot back up, restore or erase this kind of log.",
+            "moot cannot back up, restore or redact this kind of log.",
             "Use the tools of the server that stores it.",
         )
 
 
 class Archive(ABC):
-    """Operations on a whole log: back it up, extend it by import, audit it, erase text from it."""
+    """Operations on a whole log: back it up, audit it, remove text from it."""
 
     @abstractmethod
     def identity(self) -> str:
         """The id that the log got when it was created. Backups and exports keep it."""
 
     @abstractmethod
-    def extend(self, head: int, commits: Sequence[tuple[Commit, Sequence[Draft]]], identity: str) -> bool:
-        """Append whole commits in one durable step if the log still ends at `head`; otherwise return False.
-
-        Streams need no conditions, because nothing can have changed. An empty log takes the `identity`.
-        """
-
-    @abstractmethod
     def audit(self, upto: int, progress: Progress) -> Iterator[str]:
         """Check the log up to this position against its hash chain, and yield each problem as a sentence.
 
-        Erased text is not a problem. A log that was truncated, or replaced by another one, fits in itself.
+        Redacted text is not a problem. A log that was truncated, or replaced by another one, fits in itself.
         """
 
     @abstractmethod
@@ -184,80 +176,27 @@ class Archive(ABC):
         """
 
     @abstractmethod
-    def erase(self, rows: Mapping[int, dict[str, Any]]) -> None:
-        """Replace the data at these positions, and leave no byte of the old data in any file.
+    def redact(
+        self,
+        commit: Commit,
+        conditions: Mapping[str, int],
+        events: Sequence[Draft],
+        rows: Mapping[int, dict[str, Any]],
+        key: Key | None = None,
+    ) -> Appended | Duplicate | Conflict | Mismatch:
+        """Append tombstones as `Log.append` does, and in the same durable step replace the data at these positions.
 
         Only events that a tombstone in `REDACTIONS` names can change, and only to data that carries its digest.
         """
 
+    @abstractmethod
+    def rewrite(self) -> None:
+        """Leave no byte of replaced data in any file."""
 
-class Shown(Log):
-    """A log whose reads leave out redacted text: events that a tombstone names come without it."""
 
-    def __init__(self, log: Log) -> None:
-        self.raw = log
-        self.handle = log.handle
-        self._last: tuple[int, str] = (0, "")  # the last known tombstone: its position and commit
-        self._named: dict[int, dict[str, Any]] = {}  # the data of tombstones, by the position that they name
-
-    def append(
-        self, commit: Commit, conditions: Mapping[str, int], events: Sequence[Draft], key: Key | None = None
-    ) -> Appended | Duplicate | Conflict | Mismatch:
-        return self.raw.append(commit, conditions, events, key)
-
-    def read(self, after: int = 0, limit: int = _PAGE, stream: str | None = None) -> list[Event]:
-        return self._without_text(self.raw.read(after, limit, stream))
-
-    def head(self) -> int:
-        return self.raw.head()
-
-    def follow(self, after: int, timeout: float | None = None, stop: int | None = None) -> Iterator[list[Event]]:
-        for events in self.raw.follow(after, timeout, stop):
-            yield self._without_text(events)
-
-    def exclusive(self) -> AbstractContextManager[object]:
-        return self.raw.exclusive()
-
-    def close(self) -> None:
-        self.raw.close()
-
-    @property
-    def archive(self) -> Archive:
-        return self.raw.archive
-
-    def tombstones(self) -> dict[int, dict[str, Any]]:
-        """The tombstones by the position that they name: merged, and under `each` the original data of each one."""
-        last = self._last[0]
-        new = self.raw.read(max(last - 1, 0), _PAGE, REDACTIONS)
-        if last:
-            if not new or (new[0].position, new[0].commit) != self._last:  # the log was replaced
-                self._last, self._named = (0, ""), {}
-                return self.tombstones()
-            del new[0]
-        while new:
-            from moot.core.integrity.redaction import is_well_formed
-
-            for event in new:
-                if event.type != TOMBSTONE or not is_well_formed(event.data):
-                    continue  # moot did not write it
-                data, position = event.data, event.data["position"]
-                before = self._named.get(position, {"fields": [], "removed": [], "digest": data["digest"], "each": []})
-                more = {name: [*before[name], *data.get(name, ())] for name in ("fields", "removed")}
-                more["digest"] = before["digest"]
-                self._named[position] = {**data, **more, "each": [*before["each"], data]}
-            self._last = new[-1].position, new[-1].commit
-            new = self.raw.read(new[-1].position, _PAGE, REDACTIONS)
-        return self._named
-
-    def last_tombstone(self) -> int:
-        """The position of the last tombstone, 0 if there is none."""
-        self.tombstones()
-        return self._last[0]
-
-    def _without_text(self, events: list[Event]) -> list[Event]:
-        named = self.tombstones() if events else {}
-        if not named:
-            return events
-        from moot.core.integrity.redaction import shown
-
-        return [shown(event, named[event.position]) if event.position in named else event for event in events]
+def last_redaction(log: Log) -> int:
+    """The position of the last tombstone, 0 if there is none."""
+    last = 0
+    while page := log.read(last, _PAGE, REDACTIONS):
+        last = page[-1].position
+    return last

@@ -101,7 +101,7 @@ def test_a_log_that_is_replaced_is_kept_if_it_was_and_only_then(keeper: Worker, 
     with scripts.session(before, "Ada") as here:
         here.run("send", {"to": ["Bob"], "text": "Not in the backup."})
     with scripts.session(before) as here:
-        here.run("redact", {"thing": "4", "erase": True})
+        here.run("redact", {"thing": "4"})
     ends = []
     for root in killed(keeper, place):
         with scripts.session(root) as here:  # the next command, whatever it is

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 from moot.api.answer import plain
 from moot.core.errors import MootError
 from moot.engine.engine import Engine
-from moot.log import Shown
 from moot.logs.sqlite import SqliteLog
 from moot.logs.sqlite.lock import WriterLock
 from moot.views.store import Store
@@ -49,7 +48,7 @@ def entered(cwd: str, agent: str | None = None, incarnation: int | None = None, 
     if views is not None:
         os.makedirs(views, exist_ok=True)
         session.engine.log.close()
-        session.engine.log = session.engine.whole = Shown(SqliteLog(session.place.state, exclusive=False))
+        session.engine.log = session.engine.whole = SqliteLog(session.place.state, exclusive=False)
         session.engine.store = Store(views)
     return session
 
@@ -72,7 +71,7 @@ def enter(lock_timeout: float | None = None, **where: Any) -> str:
     session = entered(**where)
     if lock_timeout is not None:
         session.engine.log.close()
-        session.engine.log = session.engine.whole = Shown(SqliteLog(session.place.state, lock_timeout=lock_timeout))
+        session.engine.log = session.engine.whole = SqliteLog(session.place.state, lock_timeout=lock_timeout)
     _here.append(session)
     return "in"
 

@@ -114,7 +114,7 @@ def test_search_finds_its_words_and_names_and_nothing_else(noted: Path, moot: Mo
 
 
 def test_redact_takes_its_words_and_verify_agrees(noted: Path, moot: Moot) -> None:
-    moot("redact", "n-1", "--reason", "It is a secret.", "--erase")
+    moot("redact", "n-1", "--reason", "It is a secret.")
     for said in (moot("log"), moot("explain", "n-1"), moot("search", SECRET), moot("export")):
         assert SECRET not in said
     assert "src/lease.py" in moot("log", "--json"), "what rules go by stays"

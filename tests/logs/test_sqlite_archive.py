@@ -8,9 +8,9 @@ from pathlib import Path
 import apsw
 import pytest
 
-from moot.core.errors import Unavailable, Usage
+from moot.core.errors import Unavailable
 from moot.core.event import Commit, Draft
-from moot.log import Appended, Duplicate, Log, Shown
+from moot.log import Appended, Log
 from moot.logs.sqlite import SqliteLog, file, queries
 from moot.logs.sqlite.archive import examine
 from tests.logs import older
@@ -34,50 +34,9 @@ def quiet(_done: int, _of: int) -> None:
     pass
 
 
-IDENTITY = "0123456789abcdef" * 2
-
-
-def test_commits_in_bulk_are_the_same_as_one_by_one(log: SqliteLog, tmp_path: Path) -> None:
-    commits = [commit("one", "a", "b", "a"), commit("two", "b"), commit("three", "a", "c")]
-    assert log.archive.extend(0, commits, IDENTITY)
-    SqliteLog.create(str(tmp_path / "other"))
-    other = SqliteLog(str(tmp_path / "other"))
-    for each, drafts in commits:
-        other.append(each, {}, drafts)
-    assert log.read() == other.read()
-    assert log.append(commits[1][0], {}, ()) == Duplicate(4, 4), "each is known as a commit of its own"
-    assert log.append(*_more(log)) == Appended(7, 7)
-    assert (log.archive.identity(), other.archive.identity() != IDENTITY) == (IDENTITY, True)
-    other.close()
-
-
-def _more(log: SqliteLog) -> tuple[Commit, dict[str, int], list[Draft]]:
-    each, drafts = commit("four", "a")
-    return each, {"a": log.read(stream="a")[-1].position}, drafts
-
-
-def test_a_log_that_moved_takes_nothing(log: SqliteLog) -> None:
-    each, drafts = commit("one", "a")
-    log.append(each, {}, drafts)
-    before = log.archive.identity()
-    assert not log.archive.extend(0, [commit("two", "a")], IDENTITY)
-    assert log.archive.extend(1, [commit("two", "a")], IDENTITY)
-    assert log.archive.identity() == before, "only an empty log takes on another's identity"
-    assert [event.prev for event in log.read()] == [0, 1]
-
-
-def test_all_of_them_or_none(log: SqliteLog) -> None:
-    with pytest.raises(apsw.ConstraintError):
-        log.archive.extend(0, [commit("one", "a"), commit("one", "b")], IDENTITY)
-    with pytest.raises(Usage):
-        log.archive.extend(0, [commit("one", "a"), (Commit(id="two", at=NOON, by="\ud800"), commit("x", "b")[1])], "")
-    assert log.head() == 0
-    with log.exclusive():
-        assert log.archive.extend(0, [commit("one", "a")], IDENTITY), "also inside exclusive()"
-
-
 def test_a_copy_is_one_file_that_can_be_examined(log: SqliteLog, tmp_path: Path) -> None:
-    log.archive.extend(0, [commit("one", "a", "b")], IDENTITY)
+    each, drafts = commit("one", "a", "b")
+    log.append(each, {}, drafts)
     said: list[tuple[int, int]] = []
     assert log.archive.backup(str(tmp_path / "copy.db"), lambda done, of: said.append((done, of))) == 2
     assert said[-1][0] == said[-1][1] > 0
@@ -152,39 +111,6 @@ def test_a_log_in_which_two_events_follow_the_same_one_can_be_read_and_is_not_wr
     connection = apsw.Connection(str(tmp_path / file.NAME))
     assert (connection.pragma("user_version"), connection.execute(queries.SQL["head"]).get) == (2, 3)
     connection.close()
-
-
-def test_a_row_without_a_tombstone_cannot_be_erased(log: SqliteLog) -> None:
-    log.archive.extend(0, [commit("one", "a")], IDENTITY)
-    with pytest.raises(apsw.ConstraintError):
-        log.archive.erase({1: {"text": "", "redacted": "d" * 64}})
-    assert log.read()[0].data == {"text": "x"}
-
-
-def tombstone(position: int, name: str, *fields: str) -> Draft:
-    said = {"position": position, "commit": name, "n": 0, "digest": "d" * 64, "fields": list(fields)}
-    return Draft(stream="redactions", type="event:redacted", data=said)
-
-
-def test_whoever_reads_sees_what_may_be_seen(log: SqliteLog) -> None:
-    shown = Shown(log)
-    log.archive.extend(0, [commit("one", "a", text="secret"), commit("two", "a", text="fine")], IDENTITY)
-    assert [event.data["text"] for event in shown.read()] == ["secret", "fine"]
-    log.append(Commit(id="three", at=NOON, by="me"), {}, [tombstone(1, "one", "text")])
-    for events in (shown.read(), shown.read(stream="a"), next(shown.follow(0, timeout=0)), Shown(log).read()):
-        assert [event.data["text"] for event in events[:2]] == ["[redacted]", "fine"]
-    assert log.read()[0].data["text"] == "secret"
-    assert shown.last_tombstone() == 3
-    log.append(Commit(id="four", at=NOON, by="me"), {}, [tombstone(2, "another", "text")])
-    assert shown.read()[1].data["text"] == "fine", "a tombstone about another log's event says nothing here"
-
-
-@pytest.mark.parametrize("data", [{}, {"position": "1"}, {"position": 1}, {"position": 1, "fields": "text"}])
-def test_a_tombstone_that_says_nothing_harms_nobody(log: SqliteLog, data: dict[str, object]) -> None:
-    log.archive.extend(0, [commit("one", "a")], IDENTITY)
-    draft = Draft(stream="redactions", type="event:redacted", data=data)
-    log.append(Commit(id="two", at=NOON, by="me"), {}, [draft])
-    assert Shown(log).read()[0].data == {"text": "x"}
 
 
 def test_an_engine_without_an_archive_says_so() -> None:

@@ -10,8 +10,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from moot.core.event import Draft
-from moot.log import Appended, Conflict, Shown
+from moot.log import Appended, Conflict
 from moot.logs.sqlite import SqliteLog
 from moot.logs.sqlite.archive import restore
 from tests.logs.conformance import check_chain, draft, everything, quiet
@@ -96,13 +95,3 @@ def test_readers_and_followers_continue_on_the_new_log(log, replace):
     assert [event.commit for event in log.read()] == ["x", "y"]
     assert [event.commit for event in next(following)] == ["y"]
     following.close()
-
-
-def test_what_another_log_has_redacted_is_shown(log, replace):
-    shown = Shown(log)
-    log.append(commit("one"), {}, [draft("a", log="old")])
-    named = {"position": 1, "commit": "one", "n": 0, "digest": "d" * 64, "fields": ["log"]}
-    log.append(commit("two"), {}, [Draft("redactions", "event:redacted", named)])
-    assert shown.read()[0].data["log"] == "[redacted]"
-    replace(log)
-    assert (shown.read()[0].data["log"], shown.last_tombstone()) == ("other", 0)

@@ -35,7 +35,7 @@ CLAUDE = {"CLAUDECODE": "1"}
 VERBS = [catalogue.find(name) for name in catalogue.names()]
 FOR_PEOPLE = [
     ("redact", "1"),
-    ("redact", "1", "--erase"),
+    ("redact", "1"),
     ("pack", "adopt"),
     ("restore", "backup.db"),
     ("checkpoint", "resolve", "k-0000000", "yes"),

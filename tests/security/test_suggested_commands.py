@@ -204,7 +204,7 @@ def test_no_suggested_command_lets_an_id_act(tmp_path: Path, odd: str) -> None:
 
 # Placeholders in an f-string that says `moot …` and may stand there as they are: no words that others chose.
 SAFE = {
-    "near", "verb", "verb.name", "position", "' --erase' if erase else ''", "version",
+    "near", "verb", "verb.name", "position", "version",
     "_wider(limit, result.more_settled, room, size)",
     "_wider(limit, result.more_new, room[0], room[1])", "_wider(limit, result.more_waiting, room[0], room[2])",
     "sys.modules['moot'].__version__", "shlex.join(words)", "name", "typed", "command",

@@ -171,7 +171,7 @@ def test_a_tombstone_outside_of_the_chain_excuses_nothing(place: Path) -> None:
 
 def test_what_was_redacted_and_erased_stays_clean(place: Path) -> None:
     with Workspace(place) as ws:
-        ws.redact("4", erase=True)
+        ws.redact("4")
     with closing(apsw.Connection(str(path_of(place)))) as db:
         assert "Message" not in db.execute("SELECT data FROM event WHERE position = 4").get
     assert problems(place) == []

@@ -15,7 +15,6 @@ import pytest
 
 from moot import Workspace
 from moot.core.errors import MootError, Refused, Unknown, Usage
-from moot.core.integrity.redaction import digest_of
 from tests.person import ME
 from tests.surfaces.command import PATIENCE, Command
 from tests.surfaces.worlds import ASSIGNMENT, TO_DEVELOPER
@@ -70,7 +69,7 @@ def test_nobody_sees_it_any_more(run: Command, said: str) -> None:
     with Workspace(run.repo, agent="Bob") as bob:
         assert not any(SECRET in json.dumps(event.full()) for event in bob.follow(after=0, timeout=0))
         bob.reply(said, "Thanks.")  # it is a request, and stays one
-    assert holding(state(run)) == ["log.db"], "until it is erased, the log has it"
+    assert holding(state(run)) == []
 
 
 def test_no_moment_of_the_past_shows_it(run: Command, said: str) -> None:
@@ -82,7 +81,7 @@ def test_no_moment_of_the_past_shows_it(run: Command, said: str) -> None:
     for words in (("log", "--limit", "500"), ("explain", said), ("thread", said), ("search", SECRET)):
         assert SECRET not in run(*words, "--at", then, agent="Bob").out
     assert "[redacted]" in run("thread", said, "--at", then).out
-    assert holding(state(run)) == ["log.db"]
+    assert holding(state(run)) == []
 
 
 def test_views_that_missed_it_are_made_anew_by_whoever_verifies(run: Command, said: str, tmp_path: Path) -> None:
@@ -98,46 +97,32 @@ def test_views_that_missed_it_are_made_anew_by_whoever_verifies(run: Command, sa
         shutil.copy2(tmp_path / path.name, path)
     assert run("verify").code == 0
     assert SECRET not in run("thread", said).out
-    assert holding(state(run)) == ["log.db"]
+    assert holding(state(run)) == []
 
 
 def test_all_events_of_a_long_stream_go(run: Command, ada: Workspace) -> None:
     for number in range(1010):
         ada.emit("build:finished", data={"key": f"{SECRET}-{number}"})
     ran = run("redact", "topic/build", "--reason", "a key")
-    assert "and 990 more" in ran.out
+    assert "and 980 more" in ran.out
+    assert "10 events left" in ran.err
+    ran = run("redact", "topic/build", "--reason", "a key")
+    assert "left" not in ran.err
     assert SECRET not in run("export").out
     with Workspace(run.repo) as ws:
         assert ws.verify().redacted == 1010
+    assert holding(state(run)) == []
 
 
 def test_what_is_erased_is_in_no_file_and_the_log_is_sound(run: Command, said: str) -> None:
     assert len(holding(state(run))) > 1
-    ran = run("redact", said, "--erase", "--reason", "a key", "--json")
-    assert ran.result["erased"] is True
+    ran = run("redact", said, "--reason", "a key", "--json")
+    assert ran.result["fields"] == ["data", "text"]
     assert holding(state(run)) == []
     with Workspace(run.repo) as ws:
-        report = ws.verify()
-        assert (report.redacted, report.erased) == (1, 1)
-        assert ws.redact(said, erase=True).erased, "twice does no harm"
+        assert ws.verify().redacted == 1
+        assert ws.redact(said).removed == (), "twice does no harm"
         assert ws.verify(rebuild=True).sound
-    assert holding(state(run)) == []
-
-
-def test_it_is_erased_later_too_and_after_a_kill(run: Command, said: str) -> None:
-    with Workspace(run.repo) as ws:
-        ws.redact(said)
-    assert holding(state(run)) == ["log.db"]
-    process = run.popen("redact", said, "--erase")
-    try:
-        process.wait(0.15)
-    except subprocess.TimeoutExpired:
-        process.kill()
-    process.communicate(timeout=PATIENCE)
-    with Workspace(run.repo) as ws:
-        assert ws.verify().sound
-        ws.redact(said, erase=True)
-        assert ws.verify().erased == 1
     assert holding(state(run)) == []
 
 
@@ -147,7 +132,7 @@ def test_the_tombstone_keeps_the_digest_and_a_changed_row_is_noticed(run: Comman
         ws.redact(said, field="text")
         (tombstone,) = ws.log(type="event:redacted")
         assert tombstone.by == ME
-        assert tombstone.data["digest"] == digest_of(original.data)
+        assert tombstone.data["digest"] == original.digest
         assert (tombstone.data["position"], tombstone.data["fields"]) == (original.position, ["text"])
     connection = apsw.Connection(str(state(run) / "log.db"))
     forged = json.dumps({**original.data, "redacted": tombstone.data["digest"], "text": "never said"})
@@ -175,7 +160,7 @@ def test_only_some_fields_go_and_others_can_follow(run: Command, said: str) -> N
         error = refused("no_such_field", lambda: ws.redact(said, field="sender"), Usage)
         assert "text" in error.remedy
         refused("no_such_field", lambda: ws.redact(said, field="title"), Usage)
-        refused("not_redactable", lambda: ws.redact(said, field="data.nothing"))
+        refused("no_such_field", lambda: ws.redact(said, field="data.nothing"), Usage)
 
 
 def test_by_position_and_by_the_id_of_an_event(run: Command, said: str) -> None:
@@ -194,7 +179,7 @@ def test_by_position_and_by_the_id_of_an_event(run: Command, said: str) -> None:
 
 def test_only_a_person_may(run: Command, ada: Workspace, said: str) -> None:
     head = run.head()
-    refused("people_only", lambda: ada.redact(said, erase=True))
+    refused("people_only", lambda: ada.redact(said))
     assert run.head() == head
 
 
@@ -203,7 +188,7 @@ def test_a_task_goes_on_without_its_words(run: Command, ada: Workspace, bob: Wor
     bob.task_claim("task-001")
     bob.task_release("task-001", reason=f"{SECRET} does not work")
     with Workspace(run.repo) as ws:
-        ws.redact("task-001", erase=True)
+        ws.redact("task-001")
         assert ws.board().tasks[0].title == "[redacted]"
         assert ws.verify().sound
     bob.task_claim("task-001")
@@ -246,7 +231,7 @@ def test_a_process_that_has_the_workspace_open_shows_it_no_more(run: Command, sa
     try:
         assert other.stdout is not None
         assert other.stdout.readline() == "The key is \n"
-        assert run("redact", said, "--erase").code == 0
+        assert run("redact", said).code == 0
         told, _ = other.communicate("\n", timeout=PATIENCE)
         assert told == "[redacted]\nTrue\n"
     finally:
@@ -256,15 +241,14 @@ def test_a_process_that_has_the_workspace_open_shows_it_no_more(run: Command, sa
     assert holding(state(run)) == []
 
 
-@pytest.mark.parametrize("erase", [True, False])
-def test_a_moment_that_was_open_before_shows_it_no_more(run: Command, said: str, *, erase: bool) -> None:
+def test_a_moment_that_was_open_before_shows_it_no_more(run: Command, said: str) -> None:
     head = run.head()
     with Workspace(run.repo, at=head, agent="Bob") as then, Workspace(run.repo, at=head - 1) as before:
         assert SECRET in then.thread(said)[0].text
         assert before.board().counts == {}
         with Workspace(run.repo) as now:
             now.task_add("Later")
-            now.redact(said, erase=erase)
+            now.redact(said)
         assert then.thread(said)[0].text == "[redacted]"
         assert SECRET not in json.dumps([letter.full() for letter in then.inbox(all=True).new])
         assert SECRET not in json.dumps([event.full() for event in then.log(limit=500)])
@@ -278,22 +262,41 @@ def test_a_moment_that_was_open_before_shows_it_no_more(run: Command, said: str,
         assert then.thread(said)[0].text == "[redacted]"
 
 
-def test_a_moment_that_was_open_follows_a_log_that_was_put_back(run: Command, said: str, tmp_path: Path) -> None:
-    """Its last tombstone is gone then, and a later one stands before the place where that one stood."""
-    with Workspace(run.repo, agent="Ada") as ada:
-        other = ada.send("Bob", f"Again: {SECRET}").id
-    head = run.head()
-    assert run("backup", str(tmp_path / "x.db")).code == 0
-    for number in range(5):
-        run("task", "add", f"Task {number}")
-    assert run("redact", other).code == 0
-    with Workspace(run.repo, at=head) as then:
-        assert SECRET in then.thread(said)[0].text
-        assert run("restore", str(tmp_path / "x.db"), "--force").code == 0
-        assert then.thread(other)[0].text == "[redacted]"
-        assert run("redact", said).code == 0
-        assert run.head() < head + 5
-        assert then.thread(said)[0].text == "[redacted]"
+@pytest.mark.promise(1)
+def test_a_killed_redaction_is_complete_or_completed_by_the_next(run: Command, said: str) -> None:
+    for number in range(6):
+        process = run.popen("redact", said)
+        try:
+            process.wait(0.1 + 0.05 * number)
+        except subprocess.TimeoutExpired:
+            process.kill()
+        process.communicate(timeout=PATIENCE)
+        with Workspace(run.repo) as ws:
+            report = ws.verify()
+            assert report.sound
+            assert (SECRET in run("export").out) is (report.redacted == 0)
+    assert run("redact", said).code == 0
+    assert holding(state(run)) == []
+    with Workspace(run.repo) as ws:
+        assert len(ws.log(type="event:redacted")) == 1
+        assert ws.verify().sound
+
+
+def test_a_restore_names_what_is_back(run: Command, said: str, tmp_path: Path) -> None:
+    with Workspace(run.repo) as ws:
+        ws.backup(str(tmp_path / "before.db"))
+        gone = ws.redact(said, reason="a key")
+        ws.redact(ws.task_add("Later").id)
+    assert run("restore", str(tmp_path / "before.db"), "--json").error["error"] == "agents_here"
+    ran = run("restore", str(tmp_path / "before.db"), "--force", "--json")
+    assert ran.result["redacted"] == list(gone.positions)
+    (warning,) = (one for one in json.loads(ran.out)["warnings"] if one["code"] == "text_is_back")
+    assert f"#{gone.positions[0]}" in warning["message"]
+    with Workspace(run.repo) as ws:
+        assert ws.redact(str(gone.positions[0])).positions == gone.positions
+        assert ws.verify().sound
+    assert holding(state(run)) == []
+    assert Workspace.restore(ran.result["kept"], run.repo, force=True).redacted == ()
 
 
 def test_the_text_leaves_the_files_of_a_protocol(bare: Command) -> None:
@@ -304,7 +307,7 @@ def test_the_text_leaves_the_files_of_a_protocol(bare: Command) -> None:
         sent = lead.send(type="task_assignment", data={**ASSIGNMENT, "instructions": f"Use {SECRET}."})
     files = [bare.repo / TO_DEVELOPER, bare.linked / TO_DEVELOPER]
     assert all(SECRET in path.read_text() for path in files)
-    ran = bare("redact", sent.id, "--erase", "--json")
+    ran = bare("redact", sent.id, "--json")
     assert "data.instructions" in ran.result["fields"]
     for path in files:
         (shown,) = json.loads(path.read_text())["messages"]
@@ -322,7 +325,7 @@ def test_a_held_entry_and_a_quarantined_file_are_redacted(bare: Command) -> None
         path = bare.repo / TO_DEVELOPER
         path.write_text(json.dumps({"messages": [{"type": SECRET}], "lastRead": None}))
         (entry,) = ws.held()
-        gone = ws.redact(entry.id, erase=True)
+        gone = ws.redact(entry.id)
         assert (len(gone.positions), gone.also) == (2, ()), "with the note that it is held"
         (entry,) = ws.held()
         assert entry.raw == '"[redacted]"'
@@ -331,7 +334,7 @@ def test_a_held_entry_and_a_quarantined_file_are_redacted(bare: Command) -> None
         ws.mirror()
         (whole,) = [e for e in ws.held() if e.kind == "file"]
         assert whole.sha256 in holding(state(bare))
-        ws.redact(whole.id, erase=True)
+        ws.redact(whole.id)
         ws.held_drop(entry.id, reason="done")
         assert ws.verify().sound
     assert holding(state(bare)) == []
@@ -345,37 +348,12 @@ def test_mail_that_repeats_it_goes_along(run: Command, ada: Workspace, bob: Work
     with Workspace(run.repo) as ws:
         ws.checkpoint_resolve(asked.id, "Yes")
         assert SECRET in run("export").out
-        assert len(ws.redact(made.decision.id, erase=True).positions) == 2
-        assert len(ws.redact(asked.id, erase=True).positions) == 3
+        assert len(ws.redact(made.decision.id).positions) == 2
+        assert len(ws.redact(asked.id).positions) == 3
         assert [warning.code for warning in ws.warnings] == ["copies_elsewhere"]
-        assert ws.verify().erased == 5
+        assert ws.verify().redacted == 5
     assert [message.text for message in bob.inbox().new] == ["[redacted]", "[redacted]"]
     assert holding(state(run)) == []
-
-
-def test_what_is_erased_only_in_part_is_not_counted_as_erased(run: Command, said: str) -> None:
-    with Workspace(run.repo) as ws:
-        ws.redact(said, field="data.key", erase=True)
-        assert (ws.verify().redacted, ws.verify().erased) == (1, 1)
-        ws.redact(said, field="text")
-        report = ws.verify()
-        assert report.sound
-        assert (report.redacted, report.erased) == (1, 0)
-        ws.redact(said, erase=True)
-        assert ws.verify().erased == 1
-    assert holding(state(run)) == []
-
-
-def test_what_was_erased_before_is_said_nowhere_else(run: Command, ada: Workspace) -> None:
-    first = ada.send("Bob", f"It is {SECRET}.")
-    with Workspace(run.repo) as ws:
-        ws.redact(first.id, erase=True)
-        assert ws.redact(first.id, erase=True).also == ()
-        again = ada.send("Bob", f"I said: It is {SECRET}. Again.")
-        assert ws.redact(first.id, erase=True).also == (), "nobody knows any more what it was"
-        ada.send("Bob", f"He said: I said: It is {SECRET}. Again.")
-        assert len(ws.redact(again.id, erase=True).also) == 1
-        assert "--erase`" in ws.warnings[-1].message
 
 
 def test_a_receipt_an_effect_and_a_topic_are_redacted_by_name(run: Command, ada: Workspace) -> None:
@@ -391,7 +369,7 @@ def test_a_receipt_an_effect_and_a_topic_are_redacted_by_name(run: Command, ada:
         (receipt,) = ws.receipts()
         (effect,) = ws.effects()
         for name in (f"receipt/{receipt.id}", effect.id, "topic/build"):
-            assert ws.redact(name, erase=True).erased
+            assert ws.redact(name).fields
         for wrong in ("topic/", "topic/none", "claims/x", "redactions/x", "/"):
             refused("unknown_thing", lambda wrong=wrong: ws.redact(wrong), Unknown)
         assert ws.receipts()[0].argv == ("[redacted]",)
@@ -403,44 +381,6 @@ def test_a_receipt_an_effect_and_a_topic_are_redacted_by_name(run: Command, ada:
 def test_a_checkpoint_whose_options_went_can_still_be_answered(run: Command, ada: Workspace) -> None:
     asked = ada.checkpoint_reach("Which?", option=(f"{SECRET}-1", f"{SECRET}-2"), awaiting=f"a word about {SECRET}")
     with Workspace(run.repo) as ws:
-        ws.redact(asked.id, erase=True)
+        ws.redact(asked.id)
         assert holding(state(run)) == []
         assert ws.checkpoint_resolve(asked.id, "The second.").answer == "The second."
-
-
-@pytest.mark.parametrize("erase", [False, True])
-def test_a_restore_does_not_undo_it(run: Command, said: str, tmp_path: Path, *, erase: bool) -> None:
-    with Workspace(run.repo) as ws:
-        ws.backup(str(tmp_path / "before.db"))
-        gone = ws.redact(said, reason="a key", erase=erase)
-        later = ws.task_add("Later")
-        ws.redact(later.id, erase=erase)
-    ran = run("restore", str(tmp_path / "before.db"), "--force", "--json")
-    assert ran.result["redacted"] == list(gone.positions)
-    assert SECRET not in run("export").out
-    assert holding(state(run)) == ([] if erase else sorted(["log.db", Path(ran.result["kept"]).name]))
-    with Workspace(run.repo) as ws:
-        report = ws.verify()
-        assert (report.redacted, report.erased) == (1, int(erase))
-        (tombstone,) = ws.log(type="event:redacted")
-        assert (tombstone.by, tombstone.data["reason"]) == (ME, "a key")
-        assert ws.task_add("Another at that position").id == later.id
-    again = Workspace.restore(ran.result["kept"], run.repo, force=True)
-    assert again.redacted == (), "that one has its tombstones"
-
-
-def test_a_restore_that_is_killed_shows_it_at_no_moment(run: Command, said: str, tmp_path: Path) -> None:
-    with Workspace(run.repo) as ws:
-        ws.backup(str(tmp_path / "before.db"))
-        ws.redact(said, erase=True)
-    for number in range(8):
-        process = run.popen("restore", str(tmp_path / "before.db"), "--force")
-        try:
-            process.wait(0.1 + 0.03 * number)
-        except subprocess.TimeoutExpired:
-            process.kill()
-        process.communicate(timeout=PATIENCE)
-        assert SECRET not in run("export").out
-        assert not any(name.startswith("log") for name in holding(state(run)))
-    assert run("restore", str(tmp_path / "before.db"), "--force").code == 0
-    assert holding(state(run)) == []

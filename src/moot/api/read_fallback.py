@@ -38,7 +38,7 @@ def read_without_writing(
         raise error
     usual = call.engine
     views = PrivateCopy(call.place.state, monotonic=usual.clock.monotonic)
-    engine = Engine(usual.log.raw, views, usual.clock, usual.lifecycles, usual.reactions)
+    engine = Engine(usual.log, views, usual.clock, usual.lifecycles, usual.reactions)
     engine.progress, engine.lookups = usual.progress, {**usual.lookups, **engine.lookups}
     call.engine = engine  # until the end of the call
     try:

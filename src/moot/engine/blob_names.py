@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from moot.core.event import Event
-    from moot.log import Log, Shown
+    from moot.log import Log
 
 _NOTE = "named"
 _PAGE = 1000
@@ -78,7 +78,7 @@ def mentioned(events: Iterable[Event]) -> Iterator[str]:
     return (digest for event in events for digest in digests_in(event.data))
 
 
-def sweep(state: str, log: Shown, oldest: float) -> int:
+def sweep(state: str, log: Log, oldest: float) -> int:
     """Remove the blobs that no event references and that were last put before `oldest`. Returns the number removed."""
     blobs, note = Blobs(state), os.path.join(state, FOLDERS[0], _NOTE)
     stored = blobs.stored()
@@ -99,7 +99,7 @@ def sweep(state: str, log: Shown, oldest: float) -> int:
     return blobs.sweep(stored - named, oldest)
 
 
-def _noted(note: str, log: Shown) -> tuple[int, set[str]]:
+def _noted(note: str, log: Log) -> tuple[int, set[str]]:
     """How far the log was read, and the digests found so far. A record of another log is ignored."""
     try:
         record: Any = json.loads(read_private(note))

@@ -12,7 +12,7 @@ from moot.core.record import Record
 from moot.engine.clock import iso
 from moot.engine.facts import Facts, Wanted
 from moot.engine.unit_of_work import Work
-from moot.log import REDACTIONS, Appended, Conflict, Duplicate, Mismatch, Shown
+from moot.log import REDACTIONS, Appended, Conflict, Duplicate, Mismatch
 from moot.views.store import ViewsTransaction
 
 TYPE_CHECKING = False
@@ -59,7 +59,7 @@ class Engine:
         lifecycles: Mapping[str, Lifecycle],
         reactions: Sequence[Reaction],
     ) -> None:
-        self.log = self.whole = Shown(log)  # `whole` always goes to the real end; `log` may end earlier (`--at`)
+        self.log = self.whole = log  # `whole` always goes to the real end; `log` may end earlier (`--at`)
         self.store = store
         self.clock = clock
         self.lifecycles = lifecycles
@@ -72,9 +72,7 @@ class Engine:
         self.progress: Callable[[str, int, int], None] | None = None  # called during a long catch-up
         self._folder: Callable[[Store, Sequence[Event]], None] | None = None
         self._bound = False
-        self.lookups: dict[str, Callable[[Any], Any]] = {  # see `moot.engine.facts`
-            "tombstones": lambda _version: self.log.tombstones(),
-        }
+        self.lookups: dict[str, Callable[[Any], Any]] = {}  # see `moot.engine.facts`
 
     def read(self) -> Store:
         """The views, caught up with the log. Pinned views are returned unchanged."""
@@ -181,7 +179,10 @@ class Engine:
         if self.requests is not None:
             self.requests(work, principal)
         commit = Commit.made({"id": self.clock.commit_id(), "at": work.at, "by": principal, "via": work.via})
-        result = self.log.append(commit, work.conditions, work.drafts, request)
+        if work.rows:
+            result = self.log.archive.redact(commit, work.conditions, work.drafts, work.rows, request)
+        else:
+            result = self.log.append(commit, work.conditions, work.drafts, request)
         if isinstance(result, Appended):
             return self._appended(events_of(work, commit, result), cursor)
         return result if isinstance(result, Conflict) else self.repeated(result, request)
@@ -274,7 +275,7 @@ class Engine:
 
     def _of_this_log(self) -> bool:
         position, commit, _ = self.store.standing()
-        event = self.log.raw.read(position - 1, 1) if position else []  # raw: only its commit is compared
+        event = self.log.read(position - 1, 1) if position else []
         return not position or bool(event and event[0].position == position and event[0].commit == commit)
 
     def _leave_behind(self) -> None:
@@ -299,8 +300,8 @@ class Engine:
         position = self.store.cursor()
         if position >= self.log.head():
             return position
-        if not position and (known := self.log.last_tombstone()):
-            self.store.run("set_meta", "redacted", known)
+        if not position:
+            self.store.run("set_meta", "redacted", self.log.head())
         events = self.log.read(position, _PAGE)
         if len(events) < _MANY and not self._outdated(events):
             self._project(events)
@@ -332,7 +333,7 @@ class Engine:
         self.store.close()
         self.store.renew(alone=True)
         self.store.begin()
-        self.store.run("set_meta", "redacted", self.log.last_tombstone())
+        self.store.run("set_meta", "redacted", self.log.head())
 
     def begin(self) -> None:
         """Begin a transaction on the current views. Nobody can replace them while the caller holds the writer lock."""

@@ -24,7 +24,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from moot.log import Shown
+    from moot.log import Log
 
 RUN, TREE = "moot-run-", "moot-tree-"  # prefixes of temporary folders
 _TEMPORARY = 8  # random letters in the names that `tempfile` makes
@@ -38,7 +38,7 @@ _WITH_DRAFTS = ("", "blobs", "cache", "mirrors")
 _LOG = "log.db"  # the log manages the files with this prefix itself
 
 
-def sweep(state: str, log: Shown | None = None) -> int:
+def sweep(state: str, log: Log | None = None) -> int:
     """Remove leftover files. Returns how many. Blobs are removed only if `log` is given."""
     from moot.engine import blob_names, runners
     from moot.private_files import discard, write_private

@@ -61,6 +61,7 @@ class Work(World):
         self.store = store
         self.conditions: dict[str, int] = {}
         self.drafts: list[Draft] = []
+        self.rows: dict[int, dict[str, Any]] = {}  # data to replace in the log, by position: see `Archive.redact`
         self.via: str | None = None  # see `Commit`
         self.during: Mapping[str, str] | None = None  # if it takes in a file: see `running_effects`
         self._at = at

@@ -11,13 +11,12 @@ from itertools import zip_longest
 
 from moot.core.errors import Held, Unavailable
 from moot.core.event import Commit
-from moot.core.integrity.chain import digest_of
-from moot.core.json_codec import storable
+from moot.core.integrity.redaction import is_redacted
 from moot.core.record import Record
 from moot.engine.blob_names import NamedBlobs, mentioned
 from moot.engine.blobs import Blobs
 from moot.engine.engine import STUMBLES
-from moot.log import Duplicate
+from moot.log import REDACTIONS, Duplicate
 from moot.views.batch import Batch
 from moot.views.private_copy import PrivateCopy
 
@@ -46,8 +45,7 @@ class Report(Record):
     streams: int
     commits: int
     problems: tuple[str, ...]
-    redacted: int = 0  # events that are shown without their text
-    erased: int = 0  # redacted events whose text is no longer in the log file
+    redacted: int = 0  # events without their text
     blobs: int = 0  # that events reference
     unnamed: int = 0  # blobs that no event references; a sweep removes them
 
@@ -68,9 +66,9 @@ class Report(Record):
 def verify(engine: Engine, directory: str) -> Report:
     """Verify the log and the views. Other writers wait only while the rows are compared."""
     for _ in range(_TRIES):
-        known = engine.log.last_tombstone()
+        head = engine.log.head()
         report = _verified(engine, directory)
-        if engine.log.last_tombstone() == known:
+        if not engine.log.read(head, 1, REDACTIONS):
             return report
         # Text was redacted in between, so the two may differ although nothing is wrong. Start again.
     raise Held(
@@ -92,7 +90,7 @@ def _verified(engine: Engine, directory: str) -> Report:
         if not os.access(directory, os.W_OK | os.X_OK):  # nor can the lock be taken
             engine.store = PrivateCopy(directory)
         with engine.alone():
-            redacted, erased, problems = _judged(engine, fresh, chain)
+            problems = _judged(engine, fresh, chain)
     finally:
         fresh.close()
         if engine.store is not live:
@@ -104,8 +102,7 @@ def _verified(engine: Engine, directory: str) -> Report:
         streams=len(chain.versions),
         commits=chain.commits,
         problems=tuple(problems[:_SHOWN]),
-        redacted=redacted,
-        erased=erased,
+        redacted=chain.redacted,
         blobs=len(chain.named.at),
         unnamed=unnamed,
     )
@@ -140,36 +137,13 @@ def _audit(engine: Engine, chain: _Chain, upto: int) -> None:
         chain.complain(f"a row is damaged: {error!r:.200}")
 
 
-def _judged(engine: Engine, fresh: Store, chain: _Chain) -> tuple[int, int, list[str]]:
-    redacted, erased = _tombstones(engine, chain)
+def _judged(engine: Engine, fresh: Store, chain: _Chain) -> list[str]:
     if engine.log.handle.damage is not None:
         chain.complain(
             f"position {engine.log.handle.damage.details['position']} cannot be read: {engine.log.handle.damage}"
         )
     # A damaged log cannot be folded into views that are worth comparing.
-    return redacted, erased, chain.problems or _compared(engine, fresh, chain)
-
-
-def _tombstones(engine: Engine, chain: _Chain) -> tuple[int, int]:
-    """Check redacted events: each must match its tombstones, either with its text or blanked exactly as recorded."""
-    named, erased = engine.log.tombstones(), 0
-    if not named:
-        return 0, 0
-    from moot.core.integrity.redaction import MARK, blanked, fault_of
-
-    for position, said in named.items():
-        found = engine.log.raw.read(position - 1, 1)
-        if not found or (found[0].commit, found[0].n) != (said.get("commit"), said.get("n")):
-            chain.complain(f"a redaction does not match the event at position {position}")
-        elif (fault := fault_of(found[0], said["each"], written=_is_written(found[0]))) is not None:
-            chain.complain(f"the redacted event at position {position} is not genuine: {fault}")
-        elif found[0].data.get(MARK) == said["digest"]:  # all of its redacted fields are blanked, or some of them
-            erased += found[0].data == blanked(found[0], said["fields"], said["digest"])
-    return len(named), erased
-
-
-def _is_written(event: Event) -> bool:
-    return event.digest is None or digest_of(storable(event.data).encode()).hex() == event.digest
+    return chain.problems or _compared(engine, fresh, chain)
 
 
 def _compared(engine: Engine, fresh: Store, chain: _Chain) -> list[str]:
@@ -212,6 +186,7 @@ class _Chain:
         self.position = 0
         self._looks_for_unnamed = blobs  # only if there are blobs
         self.commits = 0
+        self.redacted = 0
         self.versions: dict[str, int] = {}
         self.problems: list[str] = []
         self._commit, self._n = "", -1
@@ -224,6 +199,7 @@ class _Chain:
         if self._looks_for_unnamed:
             self.mentioned.update(mentioned(events))
         for event in events:
+            self.redacted += is_redacted(event.data)
             self._expect(event.position == self.position + 1, event, f"follows position {self.position}")
             self._expect(event.prev == self.versions.get(event.stream, 0), event, f"has prev {event.prev}")
             if event.commit == self._commit:

@@ -54,7 +54,7 @@ class Renderer:
         if cursor <= after:
             return []
         if len(news) != cursor - after or news[0].position != after + 1:
-            news = context.engine.log.raw.read(after, _PAGE)
+            news = context.engine.log.read(after, _PAGE)
         return context.forms if len(news) >= _PAGE else showing(news, context.forms)
 
     def _write(self, seen: Seen, known: Known, rendering: Rendering | None) -> bool:

@@ -262,7 +262,7 @@ class _Sync:
         cursor, commit, _ = self._store.standing()
         if position in (0, cursor):
             return commit if position else ""
-        return "".join(event.commit for event in self._engine.log.raw.read(position - 1, 1))
+        return "".join(event.commit for event in self._engine.log.read(position - 1, 1))
 
     # --- a sync: rounds of absorbing and rendering until nothing new comes in -----------------------------------------
 

@@ -114,10 +114,10 @@ class QuietEvents:
         if commit and start <= after <= end:
             if engine.store.standing()[:2] == (end, commit):
                 return True
-            events = engine.log.raw.read(end - 1, _FEW + 1)
+            events = engine.log.read(end - 1, _FEW + 1)
             if events and (events[0].position, events[0].commit) == (end, commit):  # else it is another log
                 return self._is_quiet(start, events[1:], forms)
-        return self._is_quiet(after, engine.log.raw.read(after, _FEW), forms)
+        return self._is_quiet(after, engine.log.read(after, _FEW), forms)
 
     def _is_quiet(self, start: int, events: Sequence[Event], forms: list[Form]) -> bool:
         quiet = len(events) < _FEW and not showing(events, forms)

@@ -16,7 +16,6 @@ from contextlib import contextmanager
 from moot.core.errors import Unavailable, Usage
 from moot.core.event import Event
 from moot.core.integrity.chain import START, digest_of, hash_of
-from moot.core.integrity.redaction import is_well_formed
 from moot.core.json_codec import loads, storable
 from moot.log import REDACTIONS, Appended, Archive, Conflict, Duplicate, Handle, Log, Mismatch, not_json, not_text
 
@@ -249,24 +248,9 @@ class MemoryArchive(Archive):
     def identity(self) -> str:
         return self._memory.identity
 
-    def extend(self, head: int, commits: Sequence[tuple[Commit, Sequence[Draft]]], identity: str) -> bool:
-        memory = self._memory
-        texts = [texts_of(commit, {}, drafts, None) for commit, drafts in commits]
-        names = [commit.id for commit, _ in commits]
-        with self._log.writing(), memory.guard:
-            if len(memory.events) != head:
-                return False
-            if len({*names, *memory.spans}) != len(names) + len(memory.spans):
-                raise ValueError("a commit is already in the log")
-            for (commit, drafts), written in zip(commits, texts, strict=True):
-                memory.add(commit, drafts, written, None)
-            if not head:
-                memory.identity = identity
-            memory.ring()
-        return True
-
     def audit(self, upto: int, progress: Progress) -> Iterator[str]:
-        memory, previous, named = self._memory, START, self._named()
+        memory, previous = self._memory, START
+        left = {said["position"]: said["rest"] for said in self._tombstones()}
         for first, last in [*memory.spans.values()]:
             if last > upto:
                 return
@@ -279,8 +263,8 @@ class MemoryArchive(Archive):
             if hash_of(previous, one.commit, one.at, one.by, one.via, links) != memory.hashes[last]:
                 yield f"the commit at position {first} was changed: its hash does not match"
             for event in events:
-                changed = digest_of(memory.texts[event.position - 1].encode()).hex() != event.digest
-                if changed and event.position not in named:
+                digest = digest_of(memory.texts[event.position - 1].encode()).hex()
+                if digest != left.get(event.position, event.digest):
                     yield f"the data of {event.type} at position {event.position} was changed"
             previous = memory.hashes[last]
             progress(last, upto)
@@ -289,40 +273,51 @@ class MemoryArchive(Archive):
         """Write a file that `moot restore` accepts: a log in SQLite. It does not contain idempotency keys."""
         import tempfile
 
-        from moot.logs.sqlite import SqliteLog
+        from moot.logs.sqlite import SqliteLog, queries
 
         memory = self._memory
         with memory.guard, tempfile.TemporaryDirectory() as directory:
             SqliteLog.create(directory)
             copy = SqliteLog(directory)
-            copy.archive.extend(0, commits_of(self._log), memory.identity)
+            for commit, drafts in commits_of(self._log):
+                copy.append(commit, {}, drafts)
+            with copy.database.busy, copy.database as connection:
+                connection.execute(queries.SQL["put_meta"], ("workspace", memory.identity))
             head = copy.archive.backup(path, progress, blobs)
             copy.close()
         return head
 
-    def erase(self, rows: Mapping[int, dict[str, Any]]) -> None:
+    def redact(
+        self,
+        commit: Commit,
+        conditions: Mapping[str, int],
+        events: Sequence[Draft],
+        rows: Mapping[int, dict[str, Any]],
+        key: Key | None = None,
+    ) -> Appended | Duplicate | Conflict | Mismatch:
         memory = self._memory
+        said = [*self._tombstones(), *(draft.data for draft in events if draft.stream == REDACTIONS)]
+        named = {(one["position"], one["commit"], one["digest"]) for one in said}
+        for position, data in rows.items():
+            event = memory.events[position - 1]
+            if (position, event.commit, data.get("redacted")) not in named or event.stream == REDACTIONS:
+                raise ValueError("the log is append-only")
         with self._log.writing(), memory.guard:
-            named = self._named()
-            for position, data in rows.items():
-                event = memory.events[position - 1]
-                if (event.commit, data.get("redacted")) not in named.get(position, ()) or event.stream == REDACTIONS:
-                    raise ValueError("the log is append-only")
-            for position, data in rows.items():
-                memory.texts[position - 1] = storable(data)
+            result = self._log.append(commit, conditions, events, key)
+            if isinstance(result, Appended):
+                for position, data in rows.items():
+                    memory.texts[position - 1] = storable(data)
+        return result
 
-    def _named(self) -> dict[int, set[tuple[str, str]]]:
-        """The commit and the digest in tombstones, by the position that they name."""
-        named: dict[int, set[tuple[str, str]]] = {}
-        for position in self._memory.streams.get(REDACTIONS, ()):
-            said = loads(self._memory.texts[position - 1])
-            if is_well_formed(said):
-                named.setdefault(said["position"], set()).add((said.get("commit"), said["digest"]))
-        return named
+    def rewrite(self) -> None:
+        return
+
+    def _tombstones(self) -> list[dict[str, Any]]:
+        return [loads(self._memory.texts[position - 1]) for position in self._memory.streams.get(REDACTIONS, ())]
 
 
 def commits_of(log: Log) -> list[tuple[Commit, list[Draft]]]:
-    """The whole log, as `Archive.extend` accepts it."""
+    """The whole log, commit by commit."""
     from itertools import groupby
 
     from moot.core.event import Commit, Draft

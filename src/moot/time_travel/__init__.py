@@ -15,7 +15,7 @@ from moot.core.record import Record
 from moot.engine.clock import Clock
 from moot.engine.engine import Engine
 from moot.engine.presence import Presence
-from moot.log import Appended, Duplicate, Handle, Log, Shown
+from moot.log import Appended, Duplicate, Handle, Log, last_redaction
 from moot.time_travel.moments import moment
 from moot.views.private_copy import PrivateCopy
 
@@ -44,7 +44,7 @@ class Moment(Record):
 class PastLog(Log):
     """The events of another log up to one position. Read-only."""
 
-    def __init__(self, log: Shown, end: int) -> None:
+    def __init__(self, log: Log, end: int) -> None:
         self.handle = Handle()
         self.whole = log
         self._end = end
@@ -90,16 +90,16 @@ class PastLog(Log):
 class PastViews(PrivateCopy):
     """Views in memory. They are folded anew when text that they may contain was redacted since."""
 
-    def __init__(self, directory: str, whole: Shown) -> None:
+    def __init__(self, directory: str, whole: Log) -> None:
         super().__init__(directory, empty=True)
         self._whole, self._tombstone = whole, 0
 
     def _open(self) -> apsw.Connection:
-        self._tombstone = self._whole.last_tombstone()
+        self._tombstone = last_redaction(self._whole)
         return super()._open()
 
     def exchanged(self) -> bool:
-        return self._db is not None and self._tombstone != self._whole.last_tombstone()
+        return self._db is not None and self._tombstone != last_redaction(self._whole)
 
 
 class StoppedClock(Clock):
@@ -127,9 +127,8 @@ class NoPresence(Presence):
 
 def engine_at(log: Log, state: str, then: Moment, clock: Clock) -> Engine:
     """An engine for that moment. Its views are folded by its first read."""
-    whole = Shown(log)  # a later redaction also applies to the past
-    engine = Engine(PastLog(whole, then.position), PastViews(state, whole), clock, {}, ())
-    engine.whole = whole
+    engine = Engine(PastLog(log, then.position), PastViews(state, log), clock, {}, ())
+    engine.whole = log
     return engine
 
 

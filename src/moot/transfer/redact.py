@@ -1,4 +1,4 @@
-"""`moot redact`: finds the events and fields, appends the tombstones, and removes the text from other files."""
+"""`moot redact`: finds the events and fields, has the log replace the text, and removes it from other files."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from itertools import islice
 
 from moot.core.deciders import message
 from moot.core.deciders.feed import Listed
-from moot.core.errors import Unknown, Usage
+from moot.core.errors import Held, Unknown, Usage
 from moot.core.event import Commit
 from moot.core.integrity.blob import named_by
-from moot.core.integrity.redaction import MARK, Redact, Redacted, blanked, digest_of, words_of
+from moot.core.integrity.redaction import MARK, Redact, Redacted, blanked, without, words_of
 from moot.core.kind import kinds
 from moot.core.record import Record
+from moot.engine.blob_names import removed_in
 from moot.engine.blobs import Blobs
 from moot.log import REDACTIONS, Duplicate
 
@@ -27,11 +28,12 @@ if TYPE_CHECKING:
     from moot.core.event import Event
     from moot.engine.unit_of_work import Work
     from moot.log import Log
+    from moot.views.store import Store
 
 _PAGE = 500
 _LONGEST = 20.0  # seconds to wait for the removal of replaced files
 _PAUSE = 0.2  # seconds between two checks
-_MOST = 1000  # tombstones in one commit
+_MOST = 1000  # tombstones in one commit, which is one run
 _NAMED = 20  # other events with the same text that are reported
 _TELLING = 8  # characters; a shorter text occurs in too many events by chance
 
@@ -41,18 +43,19 @@ class RedactedField(Record):
 
     positions: tuple[int, ...]
     fields: tuple[str, ...]
-    erased: bool = False
     also: tuple[int, ...] = ()  # other events that still contain the text
     removed: tuple[str, ...] = ()  # the SHA-256 of blobs whose bytes are gone
     shared: tuple[int, ...] = ()  # other events that name these blobs
+    more: int = 0  # events for another run
 
 
-def redact(call: Call, what: str, fields: tuple[str, ...], reason: str, *, erase: bool) -> RedactedField:
-    """Append the tombstones. Views and mirrors are rebuilt without the text."""
+def redact(call: Call, what: str, fields: tuple[str, ...], reason: str) -> RedactedField:
+    """Replace the text in the log, views, mirrored files and blobs. Run again, it completes what a kill cut short."""
+    before = _last_redaction(call.engine.read())
     events = _meant(call, what)
     wanted = {event.position: _fields(call, event, fields) for event in events}
-    blobs = {event.position: named_by(event, fields or None) for event in events}
-    if fields and not any(wanted.values()) and not any(blobs.values()):
+    named = {event.position: named_by(event, fields or None) for event in events}
+    if fields and not any(wanted.values()) and not any(named.values()):
         holds = sorted({name for event in events for name in words_of(event)})
         raise Usage(
             "no_such_field",
@@ -60,57 +63,46 @@ def redact(call: Call, what: str, fields: tuple[str, ...], reason: str, *, erase
             f"It holds: {', '.join(holds) or 'no text'}.",
             holds=holds,
         )
-    todo = [event for event in events if wanted[event.position] or blobs[event.position]] or events[:1]
-    for notice, repeats in _notices(call, events, wanted):
-        todo.append(notice)
+    removed = removed_in(call.engine.log)
+    blobs = {at: tuple(one for one in found if removed.get(one, 0) < at) for at, found in named.items()}
+    found = [event for event in events if wanted[event.position] or named[event.position]] or events[:1]
+    for notice, repeats in _notices(call, found, wanted):
+        found.append(notice)
         wanted[notice.position] = repeats
+    left = {event.position: blanked(event, wanted[event.position]) for event in found}
+    bare = {event.position for event in found if not wanted[event.position] and not named.get(event.position)}
+    todo = [e for e in found if left[e.position] != e.data or blobs.get(e.position) or e.position in bare][:_MOST]
+    texts = {text for event in todo for text in _going(event, wanted[event.position]) if len(text) >= _TELLING}
 
     def act(work: Work) -> None:
-        person, before = call.actor(work).person, work.facts.find("tombstones", _version(work))
-        for event in some:
-            known = before.get(event.position)
-            removed = blobs.get(event.position, ())
-            if known and {*wanted[event.position], *removed} <= {*known["fields"], *known["removed"]} and person:
-                continue
-            digest = known["digest"] if known else digest_of(event.data)
-            command = Redact(
-                event=event,
-                digest=digest,
-                fields=wanted[event.position],
-                reason=reason,
-                before=tuple(known["fields"]) if known else (),
-                removed=removed,
-            )
-            work.do(REDACTIONS, "", command, facts=person)
+        person = call.actor(work).person
+        if _last_redaction(work.store) != before:
+            raise Held("log_moved", "Somebody else redacted something at this moment.", "Try again.")
+        for event in todo:
+            if left[event.position] != event.data:
+                work.rows[event.position] = left[event.position]
+            going, gone = wanted[event.position], blobs.get(event.position, ())
+            work.do(REDACTIONS, "", Redact(event=event, fields=going, reason=reason, removed=gone), facts=person)
 
-    some, rest = todo[:_MOST], todo[_MOST:]
     call.commit(act)
-    while rest:  # if this is interrupted, running it again completes it
-        some, rest = rest[:_MOST], rest[_MOST:]
-        call.commit_aside(act)
     call.engine.read()
-    if len(todo) > _MOST:
-        call.sync()
-    gone_blobs = tuple(dict.fromkeys(digest for event in todo for digest in blobs.get(event.position, ())))
-    Blobs(call.place.state).remove(gone_blobs)  # including those that an interrupted run left
-    if erase:
-        _erase(call, todo)
-    if erase or gone_blobs:
-        _outwait(call)
-    gone = sorted({field for event in todo for field in wanted[event.position]})
+    call.engine.log.archive.rewrite()
+    gone_blobs = tuple(dict.fromkeys(digest for event in found for digest in named.get(event.position, ())))
+    Blobs(call.place.state).remove(gone_blobs)
+    _outwait(call)
+    positions = {event.position for event in found}
     return RedactedField(
-        positions=tuple(event.position for event in todo),
-        fields=tuple(gone),
-        erased=erase,
-        also=tuple(_elsewhere(call, todo)),
+        positions=tuple(event.position for event in todo or found),
+        fields=tuple(sorted({field for event in found for field in wanted[event.position]})),
+        also=tuple(_elsewhere(call.engine.log, positions, texts)),
         removed=gone_blobs,
-        shared=tuple(_sharing(call, gone_blobs, {event.position for event in todo})),
+        shared=tuple(_sharing(call.engine.log, positions, gone_blobs)),
+        more=sum(left[event.position] != event.data for event in found) - len(todo) if len(todo) == _MOST else 0,
     )
 
 
-def _version(work: Work) -> int:
-    """The position of the last tombstone."""
-    row = work.store.row("entity", REDACTIONS)
+def _last_redaction(store: Store) -> int:
+    row = store.row("entity", REDACTIONS)
     return row[0] if row else 0
 
 
@@ -121,12 +113,12 @@ def _notices(
 
     Of a row, only the values that repeat it: the others are the state of something.
     """
-    raw, texts = call.engine.log.raw, set[str]()
+    log, texts = call.engine.log, set[str]()
     for event in events:
         texts |= _going(event, wanted[event.position])
     for commit in {event.commit: None for event in events} if texts else ():
-        known = raw.append(Commit(id=commit, at="", by=""), {}, ())
-        for event in raw.read(known.first - 1, known.last - known.first + 1) if isinstance(known, Duplicate) else ():
+        known = log.append(Commit(id=commit, at="", by=""), {}, ())
+        for event in log.read(known.first - 1, known.last - known.first + 1) if isinstance(known, Duplicate) else ():
             if event.type not in (message.Sent.type, Listed.type) or event.position in wanted:
                 continue
             inner = event.type == Listed.type
@@ -145,28 +137,25 @@ def _leaves(path: str, value: Any) -> Iterator[str]:
         yield path
 
 
-def _elsewhere(call: Call, events: list[Event]) -> Iterator[int]:
+def _elsewhere(log: Log, but: set[int], texts: set[str]) -> Iterator[int]:
     """Events that still contain a redacted text. For example, the message of a pack also describes its task."""
-    log = call.engine.log
-    texts: set[str] = set()
-    for event in events:
-        said = log.tombstones().get(event.position)
-        if said is not None:
-            texts |= {text for text in _going(event, said["fields"]) if len(text) >= _TELLING}
-    others = (event for event in _read(log) if event.type != Redacted.type and _repeat(_said(event), texts))
-    return (event.position for event in islice(others, _NAMED if texts else 0))
+    others = (one for one in _read(log) if one.position not in but and one.type != Redacted.type)
+    return (
+        one.position for one in islice((one for one in others if _repeat(_said(one), texts)), _NAMED if texts else 0)
+    )
 
 
-def _sharing(call: Call, digests: tuple[str, ...], but: set[int]) -> Iterator[int]:
+def _sharing(log: Log, but: set[int], digests: tuple[str, ...]) -> Iterator[int]:
     """Other events that name the same blobs."""
-    for event in _read(call.engine.log) if digests else ():
+    for event in _read(log) if digests else ():
         if event.position not in but and not {*digests}.isdisjoint(named_by(event)):
             yield event.position
 
 
 def _going(event: Event, fields: Iterable[str]) -> set[str]:
-    """The texts that are only in these fields, without those that were erased before."""
-    return _said(event) - {"", *_texts(blanked(event, fields, ""))}
+    """The texts that are only in these fields."""
+    fields = tuple(fields)
+    return _said(event) - {"", *_texts({name: one for name, one in blanked(event, fields).items() if name != MARK})}
 
 
 def _said(event: Event) -> set[str]:
@@ -182,16 +171,6 @@ def _texts(value: Any) -> Iterator[str]:
         yield value
     for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
         yield from _texts(inner)
-
-
-def _erase(call: Call, events: list[Event]) -> None:
-    tombstones = call.engine.log.tombstones()
-    rows = {}
-    for event in events:
-        said = tombstones[event.position]
-        if said["fields"]:
-            rows[event.position] = blanked(event, said["fields"], said["digest"])
-    call.engine.log.archive.erase(rows)
 
 
 def _outwait(call: Call) -> None:
@@ -225,23 +204,23 @@ def _meant(call: Call, what: str) -> list[Event]:
 
 
 def _events(call: Call, what: str) -> Iterator[Event]:
-    raw = call.engine.log.raw
+    log = call.engine.log
     number = what.removeprefix("#")
     if number.isascii() and number.isdigit() and len(number) < 16:
-        yield from (event for event in raw.read(int(number) - 1, 1) if event.position == int(number))
+        yield from (event for event in log.read(int(number) - 1, 1) if event.position == int(number))
         return
     commit, dot, n = what.rpartition(".")
     if dot and n.isascii() and n.isdigit() and len(n) < 8:
-        known = raw.append(Commit(id=commit, at="", by=""), {}, ())
+        known = log.append(Commit(id=commit, at="", by=""), {}, ())
         if isinstance(known, Duplicate) and known.first + int(n) <= known.last:
-            yield from raw.read(known.first + int(n) - 1, 1)
+            yield from log.read(known.first + int(n) - 1, 1)
             return
     kind, slash, key = what.partition("/")
     many = [one for one in kinds() if not one.single]
     named = [one.stream(key) for one in many if slash and one.name == kind]
     silent: list[Event] = []
     for stream in named or [*(one.stream(what) for one in many), *((what,) if slash else ())]:
-        events = list(_read(raw, stream))
+        events = list(_read(log, stream))
         if any(map(words_of, events)):
             yield from events
             return
@@ -262,7 +241,8 @@ def _fields(call: Call, event: Event, asked: tuple[str, ...]) -> tuple[str, ...]
     if asked:
         if event.data.get("data") is not None and "data" in asked:
             asked = tuple(name for name in asked if name != "data") + _inside(call, event)
-        return tuple(name for name in asked if any(name == h or name.startswith(f"{h}.") for h in holds))
+        there = (name for name in asked if any(name == one or name.startswith(f"{one}.") for one in holds))
+        return tuple(name for name in there if without(event.data, name))
     return tuple(name for name in holds if name != "data") + (_inside(call, event) if "data" in holds else ())
 
 

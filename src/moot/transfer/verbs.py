@@ -131,11 +131,17 @@ def _blobs(call: Call, kept: list[str]) -> Iterator[BlobPieces]:
 def restore(opener: Opener, file: str, force: bool) -> Answer:
     restored = opener.restore(file, force=force)
     kept = f" The previous log is kept as {restored.kept}." if restored.kept else ""
-    again = ", ".join(f"#{position}" for position in restored.redacted)
-    kept += f" Redacted again, as before the restore: {again}." if again else ""
     events = _counted(restored.events, restored.blobs)
-    warnings = (*_lacking(restored.lacking), *_reopened(restored.effects))
+    warnings = (*_back(restored.redacted), *_lacking(restored.lacking), *_reopened(restored.effects))
     return Answer(result=restored, say=(f"restored {events} from {restored.file}.{kept}",), warnings=warnings)
+
+
+def _back(positions: tuple[int, ...]) -> tuple[Notice, ...]:
+    """A warning about text that was redacted since the backup."""
+    if not positions:
+        return ()
+    said = first_few([f"#{position}" for position in positions], _NAMED)
+    return (Notice("text_is_back", f"Redacted since the backup, and back again: {said}. `moot redact` removes it."),)
 
 
 def _lacking(digests: tuple[str, ...]) -> tuple[Notice, ...]:
@@ -157,25 +163,22 @@ def _reopened(effects: int) -> tuple[Notice, ...]:
     return (Notice("effects_open", f"{message}`moot effects` lists them, `moot allow NAME --revoke` stops them."),)
 
 
-def redact(call: Call, thing: str, field: tuple[str, ...], reason: str | None, erase: bool) -> Answer:
+def redact(call: Call, thing: str, field: tuple[str, ...], reason: str | None) -> Answer:
     from moot.transfer import redact
 
-    gone = redact.redact(call, thing, field, reason or "", erase=erase)
-    said = f"redacted {first_few([f'#{position}' for position in gone.positions], _NAMED)}" + (
-        f" ({', '.join(gone.fields)})" if gone.fields else ""
-    )
-    if gone.fields:
-        said += "; the text is erased from the log" if erase else "; the log still has the text, --erase removes it"
+    gone = redact.redact(call, thing, field, reason or "")
+    said = f"redacted {first_few([f'#{position}' for position in gone.positions], _NAMED)}"
+    said += f" ({', '.join(gone.fields)})" if gone.fields else ""
     said += f"; {counted(len(gone.removed), 'blob')} removed" if gone.removed else ""
+    if gone.more:
+        call.warn("more_to_redact", f"{counted(gone.more, 'event')} left. Run the same command again.")
     call.warn("copies_elsewhere", "Earlier exports and backups still contain it.")
     for name in redact.copies(call.place.state):
         call.warn("old_log_kept", f"{os.path.join(call.place.state, name)} may still contain it; delete it.")
     for position in gone.shared[:_NAMED]:
         call.warn("blob_shared", f"#{position} names the same blob, so its bytes are gone too.")
     for position in gone.also:
-        call.warn(
-            "also_there", f"#{position} contains the same text: `moot redact {position}{' --erase' if erase else ''}`."
-        )
+        call.warn("also_there", f"#{position} contains the same text: `moot redact {position}`.")
     return Answer(result=gone, say=(f"{said}.",))
 
 
@@ -226,13 +229,13 @@ VERBS = (
         ),
         examples=("moot restore ~/moot.db", "moot restore ~/moot.db --force"),
         detail="The replaced log is kept beside the new one, with the date in its name, unless the backup contains all "
-        "of it. What was redacted since the backup is redacted again. Processes that have the workspace open continue "
-        "with the restored log. Effects that were performed since the backup are open again. For people only.",
+        "of it. Text that was redacted since the backup is back, and named. Processes that have the workspace open "
+        "continue with the restored log. Effects that were performed since the backup are open again. For people only.",
         opens=False,
     ),
     Verb(
         "redact",
-        "Remove a text from views, files, exports and explanations.",
+        "Remove a text from the log, views, files and blobs.",
         redact,
         kind="person",
         params=(
@@ -246,13 +249,12 @@ VERBS = (
             ),
             Param("field", "Only this field, such as text or data.summary (repeatable).", many=True, limit=200),
             Param("reason", "Why; the reason stays readable."),
-            Param("erase", "Also erase the bytes from the log's file.", type="flag"),
             KEY,
         ),
-        examples=("moot redact m-8sk2m1x --reason 'a password' --erase", "moot redact 120 --field text"),
+        examples=("moot redact m-8sk2m1x --reason 'a password'", "moot redact 120 --field text"),
         detail="For people only. What rules depend on (names, states) stays. Notices of the same commit that repeat "
-        "the text are redacted too. The bytes of a blob that it names are removed at once, even without --erase; its "
-        "SHA-256 stays. A tombstone in the log keeps the SHA-256 of the original, and `moot verify` checks it. A short "
-        "secret can be guessed from it, so change the secret as well.",
+        "the text are redacted too. The bytes of a blob that it names are removed; its SHA-256 stays. A tombstone in "
+        "the log keeps a digest of the original, and `moot verify` checks it. A short secret can be guessed from it, "
+        "so change the secret as well.",
     ),
 )

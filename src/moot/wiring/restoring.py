@@ -5,25 +5,20 @@ from __future__ import annotations
 import os
 from contextlib import closing, contextmanager
 
-import apsw
-
 from moot import location as places
 from moot.api.verbs.workspace import RestoreResult
-from moot.core import principal
 from moot.core.errors import Held, MootError, Refused, Usage
-from moot.core.event import Commit
 from moot.core.identity import decide
+from moot.core.integrity.redaction import is_redacted
 from moot.core.task.leases import has_lapsed
 from moot.engine.blob_names import NamedBlobs, removed_in
 from moot.engine.blobs import LARGEST, Blobs
 from moot.engine.clock import Clock
 from moot.engine.presence import Presence
-from moot.log import Shown
-from moot.logs.sqlite import SqliteLog
+from moot.log import REDACTIONS
 from moot.logs.sqlite.archive import restore, untrusted_log
 from moot.logs.sqlite.archive.rebuild import Rebuilt
 from moot.transfer.present_agents import PresentAgents
-from moot.transfer.redact_again import redact_again
 from moot.views import queries
 from moot.views.effects import open_effects
 from moot.views.store import Store
@@ -38,7 +33,9 @@ if TYPE_CHECKING:
     from moot.api.workspace import Progress
     from moot.core.event import Event
     from moot.location import Place
+    from moot.log import Log
 
+_MOST = 10_000  # redactions that are compared with the backup
 _UNREADABLE = ("damaged_log", "foreign_log", "no_log")
 
 
@@ -135,37 +132,18 @@ class LogRestore:
                     file=self._path,
                 )
             self._blobs.bring(removed_in(engine.log))
+            said = [event.data for event in engine.log.read(0, _MOST, REDACTIONS) if event.data.get("fields")]
             with restore.room(self._state) as room:
                 copied = restore.keep(self._state, room, self._restoring)
-                with self._without_what_was_redacted(call, new, room) as (source, redacted):
-                    # First the views: open workspaces notice their removal, and they can be rebuilt from either log.
-                    engine.store.close()
-                    engine.store.renew(alone=True)
-                    self._present.stamp(call.presence)
-                    restore.replace(self._state, source, self._restoring)
+                # First the views: open workspaces notice their removal, and they can be rebuilt from either log.
+                engine.store.close()
+                engine.store.renew(alone=True)
+                self._present.stamp(call.presence)
+                restore.replace(self._state, new.connection, self._restoring)
                 needed = lacking or not restore.opens(self._state, new.head)
                 kept = restore.name(self._state, copied) if needed else None
-        return RestoreResult(file=self._path, events=new.head, kept=kept, redacted=redacted)
-
-    @contextmanager
-    def _without_what_was_redacted(
-        self, call: Call, new: Rebuilt, room: str
-    ) -> Iterator[tuple[apsw.Connection, tuple[int, ...]]]:
-        """The log to put in place: the rebuilt one, or a copy with the later redactions applied again.
-
-        So the text is never in the log again, even if this is killed.
-        """
-        log = call.engine.log
-        if not log.tombstones():
-            yield new.connection, ()
-            return
-        copied = restore.copy_to(room, new.connection, self._restoring)
-        clock, person = call.clock, principal.person(call.login)
-        commit = Commit(id=clock.commit_id(), at=clock.wall(), by=person, via=self._via)
-        with closing(Shown(SqliteLog(room, exclusive=False))) as shown:
-            redacted = redact_again(log, shown, commit)
-        with closing(apsw.Connection(copied, flags=apsw.SQLITE_OPEN_READONLY)) as source:
-            yield source, redacted
+        back = {one["position"] for one in said if _has_text(engine.log, one["position"], one["commit"])}
+        return RestoreResult(file=self._path, events=new.head, kept=kept, redacted=tuple(sorted(back)))
 
     def _open_effects(self) -> int:
         """How many effects are open in the restored log."""
@@ -208,6 +186,11 @@ class _Blobs:
                     return False
                 blob.write(piece)
             return blob.digest == digest and bool(blob.keep())
+
+
+def _has_text(log: Log, position: int, commit: str) -> bool:
+    """Whether the restored log has the event, and it is not redacted there."""
+    return any(event.commit == commit and not is_redacted(event.data) for event in log.read(position - 1, 1))
 
 
 def _refuse_under_agents(call: Call) -> None:

@@ -277,7 +277,7 @@ def test_a_redacted_event_is_nowhere_in_the_files_and_its_task_stays(project: Pr
     project.emit(samples.failed(error="the password swordfish is wrong"))
     for event in project.events():
         if "swordfish" in json.dumps(event.data) and event.type in ("feed:posted", "task:added", "task:failed"):
-            project.run("redact", thing=str(event.position), erase=True)
+            project.run("redact", thing=str(event.position))
     assert "swordfish" not in "".join(str(raw) for raw in project.raw_files().values())
     assert "swordfish" not in json.dumps([event.data for event in project.events()])
     assert project.state("01-02.1") == "failed"

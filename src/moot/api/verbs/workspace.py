@@ -86,7 +86,7 @@ class RestoreResult(Record):
     """A restored backup.
 
     `kept` is the path of the previous log, if it was kept. `redacted` are positions that were redacted after the
-    backup and are redacted again. `effects` is the number of effects that are to be performed. `blobs` is the number
+    backup and have their text again. `effects` is the number of effects that are to be performed. `blobs` is the number
     of restored blobs, and `lacking` lists blobs that events name and that were not found.
     """
 
@@ -286,7 +286,7 @@ def verify(call: Call, rebuild: bool) -> Answer:
     said = f"sound: {counted(report.events, 'event')} in {counted(report.commits, 'commit')} "
     said += f"on {counted(report.streams, 'stream')}; views "
     said += "rebuilt" if rebuild else "agree"
-    said += f"; {counted(report.redacted, 'event')} redacted, {report.erased} of them erased" if report.redacted else ""
+    said += f"; {counted(report.redacted, 'event')} redacted" if report.redacted else ""
     said += f"; {counted(report.blobs, 'blob')}" if report.blobs else ""
     said += f"; {counted(report.unnamed, 'blob')} that no event names" if report.unnamed else ""
     return Answer(result=report, say=(said,))

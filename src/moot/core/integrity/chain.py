@@ -2,7 +2,7 @@
 
 An event's digest is that of its data as first stored. A commit's hash covers the hash of the previous commit, its own
 metadata, and the metadata and digest of each of its events. It does not cover the data itself, so the chain can still
-be checked after text was erased. Both are BLAKE2b with 32 bytes.
+be checked after text was redacted. Both are BLAKE2b with 32 bytes.
 """
 
 from __future__ import annotations

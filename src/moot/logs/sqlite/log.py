@@ -98,9 +98,17 @@ class SqliteLog(Log):
         return SqliteArchive(self.database, self)
 
     def append(
-        self, commit: Commit, conditions: Mapping[str, int], events: Sequence[Draft], key: Key | None = None
+        self,
+        commit: Commit,
+        conditions: Mapping[str, int],
+        events: Sequence[Draft],
+        key: Key | None = None,
+        rows: Sequence[tuple[str, int]] = (),
     ) -> Appended | Duplicate | Conflict | Mismatch:
-        """See `Log.append`. Positions of a commit are consecutive; its events are numbered from 0."""
+        """See `Log.append`. Positions of a commit are consecutive; its events are numbered from 0.
+
+        `rows`: new data for positions, see `Archive.redact`.
+        """
         block = self.block()
         if not events:
             with self.database.busy, self.database as connection:
@@ -116,10 +124,10 @@ class SqliteLog(Log):
         self.check_writable()
         try:
             if block is not None:
-                return self._append(block, commit, conditions, events, data, key)
+                return self._append(block, commit, conditions, events, data, key, rows)
             with ExclusiveBlock(self) as block:
                 self._replaced |= block.another_file  # the conditions were read from the file before
-                return self._append(block, commit, conditions, events, data, key)
+                return self._append(block, commit, conditions, events, data, key, rows)
         except UnicodeEncodeError as error:
             raise not_text(commit.id, error.object) from error
 
@@ -146,6 +154,7 @@ class SqliteLog(Log):
         events: Sequence[Draft],
         data: list[str],
         key: Key | None,
+        rows: Sequence[tuple[str, int]],
     ) -> Appended | Duplicate | Conflict | Mismatch:
         if self.database.notice_another_file():
             self._replaced = True
@@ -167,6 +176,8 @@ class SqliteLog(Log):
                 last, mark, digests = transaction.write(
                     connection, head, previous, commit, conditions, events, data, key
                 )
+                if rows:
+                    connection.executemany(queries.SQL["erase"], rows)
             except apsw.ConstraintError:  # the commit is known, or a stream that should be new is not
                 execute("ROLLBACK")
                 refusal = transaction.known(connection, commit, key) or transaction.moved(connection, conditions)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from moot.core.deciders.document import Document
     from moot.location import Worktree
-    from moot.log import Shown
+    from moot.log import Log
 
 _PAGE = 1000
 
@@ -66,7 +66,7 @@ def _is_named_like(path: str, template: str) -> bool:
     return os.path.isabs(path) or (same and not hidden)
 
 
-def leaves_at(log: Shown, name: str, version: int) -> dict[str, Any] | None:
+def leaves_at(log: Log, name: str, version: int) -> dict[str, Any] | None:
     """The leaves of a document after the event at this position; None if it had none then."""
     kind = kind_of("document")
     state: Any = kind.new(name)

@@ -51,7 +51,6 @@ class Carrying(ABC):
         *,
         field: Some = (),
         reason: str | None = None,
-        erase: bool = False,
         key: str | None = None,
     ) -> RedactedField:
         return self._ask("redact", locals())

@@ -1,4 +1,4 @@
-"""Operations on a whole SQLite log: append commits in bulk, copy it while others write, erase rows.
+"""Operations on a whole SQLite log: copy it while others write, redact rows.
 
 `restore.py` puts a copy back in place. Loaded only by the few commands that need it.
 """
@@ -12,8 +12,8 @@ import apsw
 from moot.core.errors import Unavailable
 from moot.core.json_codec import storable
 from moot.core.text import counted
-from moot.log import Archive, not_text
-from moot.logs.sqlite import faults, file, queries, transaction
+from moot.log import Archive
+from moot.logs.sqlite import faults, file, queries
 from moot.logs.sqlite.archive import backup_blobs
 from moot.logs.sqlite.log import CHAINED
 from moot.private_files import hand_over, sync
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
-    from moot.core.event import Commit, Draft
-    from moot.log import BlobPieces, Progress
+    from moot.core.event import Commit, Draft, Key
+    from moot.log import Appended, BlobPieces, Conflict, Duplicate, Mismatch, Progress
     from moot.logs.sqlite.database import Database
-    from moot.logs.sqlite.log import ExclusiveBlock, SqliteLog
+    from moot.logs.sqlite.log import SqliteLog
 
 PAGES = 2000  # copied between two calls of `progress`
 _PATIENCE = 30.0
@@ -43,43 +43,6 @@ class SqliteArchive(Archive):
     def identity(self) -> str:
         with self._database.busy, self._database as connection:
             return str(connection.execute(queries.SQL["get_meta"], ("workspace",)).get)
-
-    def extend(self, head: int, commits: Sequence[tuple[Commit, Sequence[Draft]]], identity: str) -> bool:
-        from moot.logs.sqlite.codec import data_of
-
-        texts = [[data_of(draft) for draft in drafts] for _, drafts in commits]
-        self._log.check_writable()
-        block = self._log.block()
-        if block is not None:
-            return self._extend(block, head, commits, texts, identity)
-        with self._log.exclusive() as block:
-            return self._extend(block, head, commits, texts, identity)
-
-    def _extend(
-        self,
-        block: ExclusiveBlock,
-        head: int,
-        commits: Sequence[tuple[Commit, Sequence[Draft]]],
-        texts: list[list[str]],
-        identity: str,
-    ) -> bool:
-        if self._database.outdated:
-            self._log.upgrade()
-        try:
-            with self._database.busy, self._database as connection:
-                if not connection.in_transaction:
-                    connection.execute("BEGIN IMMEDIATE")
-                if connection.execute(queries.SQL["head"]).get != head:
-                    connection.execute("ROLLBACK")
-                    return False
-                transaction.write_all(connection, head, commits, texts)
-                if not head:
-                    connection.execute(queries.SQL["put_meta"], ("workspace", identity))
-                connection.execute("COMMIT")
-        except UnicodeEncodeError as error:
-            raise not_text(commits[0][0].id, error.object) from error
-        block.written = True
-        return True
 
     def audit(self, upto: int, progress: Progress) -> Iterator[str]:
         from moot.logs.sqlite.archive.audit import Audit, foreign_schema
@@ -108,28 +71,36 @@ class SqliteArchive(Archive):
             raise faults.damaged(path, f"expected it to end at position {head}, but it ends at {found}")
         return head
 
-    def erase(self, rows: Mapping[int, dict[str, Any]]) -> None:
-        """See `Archive.erase`. Rewrites the file, because unused parts of its pages may still hold old text."""
+    def redact(
+        self,
+        commit: Commit,
+        conditions: Mapping[str, int],
+        events: Sequence[Draft],
+        rows: Mapping[int, dict[str, Any]],
+        key: Key | None = None,
+    ) -> Appended | Duplicate | Conflict | Mismatch:
+        self._overwrite(True)
+        try:
+            return self._log.append(commit, conditions, events, key, [(storable(rows[at]), at) for at in rows])
+        finally:
+            self._overwrite(False)
+
+    def _overwrite(self, freed: bool) -> None:  # noqa: FBT001
+        with self._database.busy, self._database as connection:
+            connection.pragma("secure_delete", freed)
+
+    def rewrite(self) -> None:
+        """See `Archive.rewrite`: unused parts of pages may still hold old text."""
         self._database.check_writable()
         if self._log.block() is not None:
-            return self._erase(rows)
+            return self._rewrite()
         with self._log.exclusive():
-            return self._erase(rows)
+            return self._rewrite()
 
-    def _erase(self, rows: Mapping[int, dict[str, Any]]) -> None:
-        if self._database.outdated:
-            self._log.upgrade()
+    def _rewrite(self) -> None:
         with self._database.busy, self._database as connection:
-            connection.pragma("secure_delete", True)
-            try:
-                if not connection.in_transaction:
-                    connection.execute("BEGIN IMMEDIATE")
-                connection.executemany(queries.SQL["erase"], [(storable(data), at) for at, data in rows.items()])
-                connection.execute("COMMIT")
-                connection.execute(queries.SQL["rewrite"])
-                self._write_back(connection)
-            finally:
-                connection.pragma("secure_delete", False)
+            connection.execute(queries.SQL["rewrite"])
+            self._write_back(connection)
 
     def _write_back(self, connection: apsw.Connection) -> None:
         """Empty the write-ahead log, which may still hold the old rows. Waits for processes that are reading."""

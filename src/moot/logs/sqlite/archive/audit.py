@@ -8,8 +8,7 @@ import apsw
 
 from moot.core.event import TOMBSTONE
 from moot.core.integrity import chain
-from moot.core.integrity.redaction import is_well_formed
-from moot.core.json_codec import loads, storable
+from moot.core.json_codec import loads
 from moot.log import REDACTIONS
 from moot.logs.sqlite import file, queries
 
@@ -60,10 +59,8 @@ class Audit:
     def __init__(self, database: Database, upto: int, progress: Progress) -> None:
         self._database = database
         self._upto, self._progress = upto, progress
-        # Positions whose data does not match its digest: the event's type, and whether the JSON is in moot's own form.
-        self._changed: dict[int, tuple[str, bool]] = {}
-        self._named: set[int] = set()  # positions that tombstones name; `moot.engine.verify` checks the tombstones
-        self._malformed: list[str] = []
+        self._changed: dict[int, str] = {}  # types of events whose data does not match its digest, by position
+        self._left: dict[int, str] = {}  # by position, the digest of what the last redaction left of an event
 
     def problems(self) -> Iterator[str]:
         """The problems in order of position, then the events that were changed without a redaction."""
@@ -74,10 +71,12 @@ class Audit:
             yield from said
             self._look(rows, sound=sound)
             previous = rows[-1][-1] or b""
-        for position, (kind, canonical) in self._changed.items():
-            if position not in self._named or not canonical:
+        for position, kind in self._changed.items():
+            if position not in self._left:
                 yield f"the data of {kind} at position {position} was changed"
-        yield from self._malformed
+        for position, left in self._left.items():
+            if type(position) is not int or self._digest_at(position) != left:
+                yield f"the event at position {position} is not what its redaction left"
         with self._database.busy, self._database as connection:
             known = connection.execute(queries.SQL["commits_upto"], (self._upto,)).get
             astray = connection.execute(queries.SQL["requests_astray"]).fetchall()
@@ -85,6 +84,11 @@ class Audit:
             yield f"{known} commits are recorded, but {commits} have events"
         for scope, key in astray:
             yield f"the key {str(key)[:80]!r} of {str(scope)[:80]!r} does not name a commit"
+
+    def _digest_at(self, position: int) -> str:
+        with self._database.busy, self._database as connection:
+            found = connection.execute(queries.SQL["chained"], (position - 1, 1)).fetchone()
+        return chain.digest_of(found[13]).hex() if found else ""
 
     def _rows(self) -> Iterator[Row]:
         position = 0
@@ -113,17 +117,7 @@ class Audit:
         for row in rows:
             position, kind, stream, digest, data = row[0], row[1], row[3], row[12], row[13]
             if digest != chain.digest_of(data):
-                self._changed[position] = kind, _is_canonical(data)
+                self._changed[position] = kind
             elif sound and stream == REDACTIONS and kind == TOMBSTONE:
                 said = loads(data.decode())
-                if is_well_formed(said):
-                    self._named.add(said["position"])
-                else:
-                    self._malformed.append(f"the redaction at position {position} is malformed")
-
-
-def _is_canonical(data: bytes) -> bool:
-    try:
-        return storable(loads(data.decode())).encode() == data
-    except (ValueError, RecursionError):
-        return False
+                self._left[said.get("position")] = said.get("rest")
