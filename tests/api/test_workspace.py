@@ -104,7 +104,7 @@ def test_an_idle_handle_is_used_again_and_a_busy_one_by_nobody_else(workspace: W
         first = one.engine
         with workspace.call(PERSON) as two:
             assert two.engine is not first
-            assert (two.engine.log.raw, two.engine.store) != (first.log.raw, first.store)
+            assert (two.engine.log, two.engine.store) != (first.log, first.store)
     with workspace.call(PERSON) as three, workspace.call(PERSON) as four:
         assert {id(three.engine), id(four.engine)} == {id(first), id(two.engine)}
 

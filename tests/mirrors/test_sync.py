@@ -340,14 +340,14 @@ def test_events_that_no_file_shows_are_read_once_and_never_make_the_files_be_ren
     other.run("emit", {"type": "build:started"})
     turn = MirrorMemory(os.path.join(place.call.place.state, "mirrors")).read().turn
     start, read = other.engine.log.head(), list[int]()
-    real = type(other.engine.log.raw).read
+    real = type(other.engine.log).read
 
     def counting(log, *given):
         events = real(log, *given)
         read.extend(event.position for event in events if event.position > start)
         return events
 
-    monkeypatch.setattr(type(other.engine.log.raw), "read", counting)
+    monkeypatch.setattr(type(other.engine.log), "read", counting)
     for _ in range(60):
         other.run("emit", {"type": "build:started"})
     assert MirrorMemory(os.path.join(place.call.place.state, "mirrors")).read().turn == turn

@@ -226,7 +226,7 @@ def test_keys_travel_with_a_backup(source: Path, target: Path) -> None:
         assert len(ws.log()) == EVENTS
 
 
-def test_what_was_redacted_and_erased_is_restored_as_it_is(tmp_path: Path, target: Path) -> None:
+def test_what_was_redacted_is_restored_as_it_is(tmp_path: Path, target: Path) -> None:
     place = lively(tmp_path / "source")
     assert moot(place, "redact", "3")[0] == 0
     assert moot(place, "redact", "4")[0] == 0
