@@ -1,4 +1,4 @@
-"""Time limits. A task in progress without activity is stuck; a review that takes too long is overdue.
+"""Stuck work: a task in progress without a sign of life, or a review, for longer than the ttl of the task.
 
 Activity of a task in progress is
 
@@ -6,9 +6,8 @@ Activity of a task in progress is
 - a sign of life of the developer who took its assignment: any call of an agent, or a write to a file of the protocol.
 
 The lead that started a task may be silent: it waits for the report. What moot itself says about a task is not activity.
-
-When a limit has passed, the task is flagged and the lead gets one note. The flag goes away with new activity, so that
-the lead is told again the next time. Only with `expire` moot rejects a stuck task. A review stays as it is.
+The task is flagged and the lead gets one note. The flag goes away with new activity, so that the lead is told again the
+next time. The state of the task does not change by itself.
 """
 
 from __future__ import annotations
@@ -16,17 +15,16 @@ from __future__ import annotations
 from moot.api.protocol.pack_views import Concern
 from moot.core import timestamps
 from moot.core.deciders.message import SendMessage
-from moot.core.principal import Actor, name_of, role
+from moot.core.principal import name_of, role
 from moot.core.record import Record
-from moot.core.task import FlagTask, MoveTask, UnflagTask, by_verb
+from moot.core.task import FlagTask, UnflagTask, by_verb
+from moot.core.task.leases import has_lapsed
 from moot.core.text import REASON, age, command_line, option
-from moot.settings import seconds
 from moot.views import queries, states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from typing import Any
+    from collections.abc import Callable, Iterator
 
     from moot.api.call import Call
     from moot.core.task import Task
@@ -37,17 +35,9 @@ LIFECYCLE = "orchestrator"
 IN_PROGRESS, IN_REVIEW = "in_progress", "awaiting_review"
 ASSIGNMENT = "task_assignment"
 LEAD, DEVELOPER = "@team-lead", "@developer"
-MOOT = Actor(principal="moot")
+MOOT = "moot"
 _LATEST = 1 << 16  # bytes of a note
 _GONE = float("inf")
-
-
-class Limits(Record):
-    """Seconds; 0: no limit."""
-
-    in_progress: float
-    review: float
-    expire: bool
 
 
 class Idle(Record):
@@ -58,26 +48,34 @@ class Idle(Record):
     who: str = ""
 
 
-def limits_of(settings: Mapping[str, Any]) -> Limits:
-    working, review = (seconds(settings[name]) or 0.0 for name in ("in_progress_limit", "review_limit"))
-    return Limits(in_progress=working, review=review, expire=settings["expire"])
-
-
-def due(call: Call, settings: Mapping[str, Any]) -> Callable[[Work], None] | None:
-    """Flag, unflag or reject the tasks whose time has come. None: there is nothing to do."""
-    limits, store, now = limits_of(settings), call.engine.store, call.clock.wall_seconds()
-    names = [task.id for task in _watched(store) if _act(task, _idle(store, task, now, call.silence), limits)]
+def due(call: Call) -> Callable[[Work], None] | None:
+    """Flag and unflag the tasks whose time has come. None: there is nothing to do."""
+    store, now = call.engine.store, call.clock.wall_seconds()
+    names = [task.id for task in _watched(store) if _is_due(task, _idle(store, task, now, call.silence))]
     if not names:
         return None
 
     def decide(work: Work) -> None:
         for name in names:
             task = work.task(name)
-            act = _act(task, _idle(work.store, task, work.now, work.facts.silence), limits)
-            if act is not None:
-                act(work)
+            idle = _idle(work.store, task, work.now, work.facts.silence)
+            if not _is_due(task, idle):
+                continue
+            if task.flagged:
+                work.do("task", name, UnflagTask(reason="there is activity again"))
+            else:
+                said = _said(task, idle)
+                work.do("task", name, FlagTask(reason=said, silent_for=round(idle.seconds, 3), ttl=task.ttl))
+                _tell(work, f"{name} is {said}. Next: {_next(task, idle)}. {_in_queue(task)}", task)
 
     return decide
+
+
+def _is_due(task: Task, idle: Idle) -> bool:
+    """Whether to flag a task that is not flagged, or to remove the flag."""
+    if task.flagged:
+        return task.state == IN_PROGRESS and not has_lapsed(idle.seconds, task.ttl)
+    return task.state in (IN_PROGRESS, IN_REVIEW) and has_lapsed(idle.seconds, task.ttl)
 
 
 def _watched(store: Store) -> Iterator[Task]:
@@ -99,7 +97,7 @@ def _events(store: Store, task: Task) -> Iterator[str]:
     """The times of the events about a task, except for what moot itself says about it."""
     yield task.active_at
     for message in queries.messages_of_task(store, task.id):
-        if message.sender != MOOT.principal and message.attempt in (None, task.attempt):
+        if message.sender != MOOT and message.attempt in (None, task.attempt):
             yield message.at
             for _, _, offered, ended in queries.chain(store, message.id):
                 yield from (at for at in (offered, ended) if at)
@@ -121,51 +119,21 @@ def _developer(store: Store, task: Task) -> tuple[str, str | None]:
     return taker, agent.principal if agent.here else None
 
 
-def _act(task: Task, idle: Idle, limits: Limits) -> Callable[[Work], None] | None:
-    """What is to be done about a task."""
-    if task.state not in (IN_PROGRESS, IN_REVIEW):
-        return None
-    working = task.state == IN_PROGRESS
-    limit = limits.in_progress if working else limits.review
-    if not limit or idle.seconds <= limit:
-        return (lambda work: _unflag(work, task)) if task.flagged and working else None
-    if working and limits.expire:
-        return lambda work: _expire(work, task, idle, limit)
-    return None if task.flagged else lambda work: _flag(work, task, idle, limit)
-
-
-def _unflag(work: Work, task: Task) -> None:
-    work.do("task", task.id, UnflagTask(reason="there is activity again"))
-
-
-def _flag(work: Work, task: Task, idle: Idle, limit: float) -> None:
-    said = _said(task, idle, limit)
-    work.do("task", task.id, FlagTask(reason=said, silent_for=round(idle.seconds, 3), ttl=limit))
-    states = "rejected, with a rejectionReason"
-    states = f"completed, or {states}" if task.state == IN_REVIEW else states
-    _tell(work, task, f"{task.id} is {said}. Next: {_next(task, idle)}. {_in_queue(states)}")
-
-
-def _expire(work: Work, task: Task, idle: Idle, limit: float) -> None:
-    reason = _said(task, idle, limit).replace("stuck", "timed out", 1)
-    work.do("task", task.id, MoveTask(verb="reject", actor=MOOT, reason=reason, flags=("timed_out: by moot",)))
-    _tell(work, task, f"{task.id} is rejected: {reason}. Next: {by_verb('reopen', task.id)}. {_in_queue('pending')}")
-
-
-def _in_queue(states: str) -> str:
+def _in_queue(task: Task) -> str:
     """The same by file: a lead that knows only the files reads this in log.md."""
-    return f"By file: set its status in queue.json to {states}."
+    states = "completed, or rejected" if task.state == IN_REVIEW else "rejected"
+    return f"By file: set its status in queue.json to {states}, with a rejectionReason."
 
 
-def _said(task: Task, idle: Idle, limit: float) -> str:
+def _said(task: Task, idle: Idle) -> str:
     what = "stuck: no activity for" if task.state == IN_PROGRESS else "overdue: in review for"
-    return f"{what} {age(idle.seconds)} (limit {age(limit)})"
+    return f"{what} {age(idle.seconds)} (limit {age(task.ttl)})"
 
 
-def _tell(work: Work, task: Task, text: str) -> None:
+def _tell(work: Work, text: str, task: Task) -> None:
     note = SendMessage(
         kind="note",
-        sender=MOOT.principal,
+        sender=MOOT,
         to=(LEAD,),
         wants="nothing",
         size=len(text.encode()),
@@ -187,23 +155,12 @@ def _next(task: Task, idle: Idle) -> str:
     return reject
 
 
-# --- for people ------------------------------------------------------------------------------------------------------
-
-
-def concerns(call: Call, settings: Mapping[str, Any]) -> Iterator[Concern]:
-    """Stuck work: tasks beyond their limit, and tasks in progress without an assignment."""
-    limits, store, now = limits_of(settings), call.engine.read(), call.clock.wall_seconds()
-    for task in _watched(store):
-        if task.state == IN_PROGRESS and not queries.messages_of_task(store, task.id, task.attempt, ASSIGNMENT):
-            said = f"{task.id} is in progress without an assignment: no developer can know what to do."
-            sending = command_line("send", options=option("--type", ASSIGNMENT))
-            yield Concern("no_assignment", task.id, said, f"{sending} --data @assignment.json", task.since)
-            continue
-        limit = limits.in_progress if task.state == IN_PROGRESS else limits.review
-        if call.past is not None or not limit:
-            continue  # who was silent in the past is unknown
+def concerns(call: Call) -> Iterator[Concern]:
+    """Stuck work. Who was silent in the past is unknown."""
+    store, now = call.engine.read(), call.clock.wall_seconds()
+    for task in _watched(store) if call.past is None else ():
         idle = _idle(store, task, now, call.silence)
-        if idle.seconds > limit:
+        if has_lapsed(idle.seconds, task.ttl):
             code = "stuck" if task.state == IN_PROGRESS else "overdue"
-            said = f"{task.id} is {_said(task, idle, limit)}."
+            said = f"{task.id} is {_said(task, idle)}."
             yield Concern(code, task.id, said, _next(task, idle), idle.since, name_of(idle.who))

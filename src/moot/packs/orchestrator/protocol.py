@@ -71,12 +71,12 @@ class Orchestrator(Protocol):
         return review_section.lines(store, happened)
 
     def due(self, call: Call) -> Callable[[Work], None] | None:
-        return limits.due(call, self.settings)
+        return limits.due(call)
 
     def concerns(self, call: Call) -> Iterator[Concern]:
         from moot.runs.concerns import concerns
 
-        yield from limits.concerns(call, self.settings)
+        yield from limits.concerns(call)
         yield from concerns(call, self.pack.name)
 
     def move(self, work: Work, task: Task, verb: str, reason: str | None) -> tuple[str, ...]:
