@@ -24,15 +24,12 @@ if TYPE_CHECKING:
 
     from moot.core.schema.phrases import Place, Schema
 
+    Fault = tuple[Place, Schema, Any, str]  # what is wrong where: the schema, the value, a condition in words
+
 MOST = 1000  # defects that are reported; if there are more, one more defect says so
 
 _ENDLESS = float("inf")
 _ABSENT = object()
-_CHOSEN = frozenset(("const", "enum"))
-_MEASURED = frozenset((
-    "minLength", "maxLength", "pattern", "format", "minItems", "maxItems", "minimum", "maximum",
-))  # fmt: skip
-_JOINED = frozenset(("$ref", "allOf", "anyOf", "not", "if"))
 
 
 class Defect(Record):
@@ -47,20 +44,6 @@ class Defect(Record):
         return f"{self.path or 'the whole'}: expected {self.expected}, found {self.found}"
 
 
-class _Fault(Record):
-    """A defect that is put into words only if it is reported. `choices`: the number of valid values, if limited."""
-
-    place: Place
-    schema: Schema
-    value: Any
-    choices: float = _ENDLESS
-    condition: str = ""
-
-    def told(self, root: Schema) -> Defect:
-        found = NOTHING if self.value is _ABSENT else shown(self.value)
-        return Defect(pointed(self.place), describe(root, self.schema) + self.condition, found)
-
-
 def defects(schema: Schema, value: Any) -> list[Defect]:
     """Everything that is wrong with the value; nothing if it is valid. The schema has passed `check_schema`."""
     return [defect for _, defect in placed(schema, value)]
@@ -68,14 +51,13 @@ def defects(schema: Schema, value: Any) -> list[Defect]:
 
 def placed(schema: Schema, value: Any) -> list[tuple[Place, Defect]]:
     """The defects, each with the steps that lead to its place."""
-    if _is_valid(schema, schema, value):
-        return []
-    worst: dict[Place, _Fault] = {}
+    worst: dict[Place, Fault] = {}
     for fault in _faults(schema, schema, value, ()):
-        if len(worst) == MOST and fault.place not in worst:
+        if len(worst) > MOST:
+            worst.popitem()
             return [*_told(schema, worst), ((), Defect("", f"at most {MOST} defects", "more"))]
-        if fault.place not in worst or fault.choices < worst[fault.place].choices:
-            worst[fault.place] = fault
+        if fault[0] not in worst or _choices(fault[1]) < _choices(worst[fault[0]][1]):
+            worst[fault[0]] = fault
     return _told(schema, worst)
 
 
@@ -86,136 +68,88 @@ def check_schema(schema: Any) -> None:
     check(schema)
 
 
-def _told(root: Schema, faults: dict[Place, _Fault]) -> list[tuple[Place, Defect]]:
-    return [(place, fault.told(root)) for place, fault in faults.items()]
+def _told(root: Schema, faults: dict[Place, Fault]) -> list[tuple[Place, Defect]]:
+    return [
+        (at, Defect(pointed(at), describe(root, schema) + when, NOTHING if value is _ABSENT else shown(value)))
+        for at, schema, value, when in faults.values()
+    ]
 
 
 def _is_valid(root: Schema, schema: Schema, value: Any) -> bool:
-    """Whether the value has no faults. Most values have none, and this is cheaper than looking for faults."""
-    if isinstance(schema, bool):
-        return schema
-    named, kinds = schema.keys(), schema.get("type")
-    typed = kinds is None or (
-        _TYPES[kinds](value) if isinstance(kinds, str) else any(_TYPES[kind](value) for kind in kinds)
-    )
-    if not typed or not (named.isdisjoint(_CHOSEN) or _is_chosen(schema, value)):
-        return False
-    if not (named.isdisjoint(_MEASURED) or _is_measured(schema, value)):
-        return False
-    if isinstance(value, dict):
-        fields, others = schema.get("properties", {}), schema.get("additionalProperties", True)
-        if not all(name in value for name in schema.get("required", ())):
-            return False
-        if not all(_is_valid(root, fields.get(name, others), item) for name, item in value.items()):
-            return False
-    elif isinstance(value, list) and not all(_is_valid(root, schema.get("items", True), item) for item in value):
-        return False
-    return named.isdisjoint(_JOINED) or _is_joined(root, schema, value)
+    return next(_faults(root, schema, value, ()), None) is None
 
 
-def _is_joined(root: Schema, schema: dict[str, Any], value: Any) -> bool:
-    """Whether the value is valid under the other schemas that a schema refers to."""
-    if "$ref" in schema and not _is_valid(root, target(root, schema["$ref"]), value):
-        return False
-    if not all(_is_valid(root, part, value) for part in schema.get("allOf", ())):
-        return False
-    if "anyOf" in schema and not any(_is_valid(root, branch, value) for branch in schema["anyOf"]):
-        return False
-    if "not" in schema and _is_valid(root, schema["not"], value):
-        return False
-    if "if" not in schema:
-        return True
-    follows = "then" if _is_valid(root, schema["if"], value) else "else"
-    return _is_valid(root, schema.get(follows, True), value)
-
-
-def _faults(root: Schema, schema: Schema, value: Any, place: Place) -> Iterator[_Fault]:
+def _faults(root: Schema, schema: Schema, value: Any, place: Place) -> Iterator[Fault]:
     if isinstance(schema, bool):
         if not schema:
-            yield _Fault(place, schema, value, 0)
+            yield place, schema, value, ""
         return
-    named, kinds = schema.keys(), schema.get("type")
-    typed = kinds is None or (
-        _TYPES[kinds](value) if isinstance(kinds, str) else any(_TYPES[kind](value) for kind in kinds)
-    )
-    if not typed or not (named.isdisjoint(_CHOSEN) or _is_chosen(schema, value)):
-        # The value has the wrong type or is not a valid choice: further defects would be noise.
-        yield _Fault(place, schema, value, _choices(schema))
-        return
-    if not (named.isdisjoint(_MEASURED) or _is_measured(schema, value)):
-        yield _Fault(place, schema, value)
-    if isinstance(value, dict):
-        yield from _field_faults(root, schema, value, place)
-    elif isinstance(value, list) and "items" in schema:
-        for index, item in enumerate(value):
-            yield from _faults(root, schema["items"], item, (*place, index))
-    if not named.isdisjoint(_JOINED):
-        yield from _joined_faults(root, schema, value, place)
+    kinds = schema.get("type", ())
+    if kinds and not any(_TYPES[kind](value) for kind in ([kinds] if isinstance(kinds, str) else kinds)):
+        yield place, schema, value, ""  # further defects would be noise
+    elif not _is_chosen(schema, value):
+        yield place, schema, value, ""
+    else:
+        if not _is_measured(schema, value):
+            yield place, schema, value, ""
+        if isinstance(value, dict):
+            yield from _field_faults(root, schema, value, place)
+        elif isinstance(value, list) and "items" in schema:
+            for index, item in enumerate(value):
+                yield from _faults(root, schema["items"], item, (*place, index))
+        if not schema.keys().isdisjoint(("$ref", "allOf", "anyOf", "not", "if")):
+            yield from _joined_faults(root, schema, value, place)
 
 
-def _field_faults(root: Schema, schema: dict[str, Any], value: dict[str, Any], place: Place) -> Iterator[_Fault]:
+def _field_faults(root: Schema, schema: dict[str, Any], value: dict[str, Any], place: Place) -> Iterator[Fault]:
     fields, required = schema.get("properties", {}), schema.get("required", ())
-    for name in (*fields, *(name for name in required if name not in fields)):
-        if name in value:
-            if name in fields:
-                yield from _faults(root, fields[name], value[name], (*place, name))
-        elif name in required:
-            yield _Fault((*place, name), fields.get(name, True), _ABSENT)
+    for name in dict.fromkeys((*fields, *required)):
+        if name in fields and name in value:
+            yield from _faults(root, fields[name], value[name], (*place, name))
+        elif name in required and name not in value:
+            yield (*place, name), fields.get(name, True), _ABSENT, ""
     others = schema.get("additionalProperties", True)
-    if others is not True:
-        for name, extra in value.items():
-            if name not in fields:
-                yield from _faults(root, others, extra, (*place, name))
+    for name in value if others is not True else ():
+        if name not in fields:
+            yield from _faults(root, others, value[name], (*place, name))
 
 
-def _joined_faults(root: Schema, schema: dict[str, Any], value: Any, place: Place) -> Iterator[_Fault]:
+def _joined_faults(root: Schema, schema: dict[str, Any], value: Any, place: Place) -> Iterator[Fault]:
     """The faults from the other schemas that apply to the same value."""
     if "$ref" in schema:
         yield from _faults(root, target(root, schema["$ref"]), value, place)
     for part in schema.get("allOf", ()):
         yield from _faults(root, part, value, place)
-    if "anyOf" in schema and not any(_is_valid(root, branch, value) for branch in schema["anyOf"]):
-        yield from _branch_faults(root, schema, value, place)
+    if "anyOf" in schema:
+        branches = [list(_faults(root, branch, value, place)) for branch in schema["anyOf"]]
+        meant = [faults for faults in branches if all(len(fault[0]) > len(place) for fault in faults)]
+        if all(branches):  # those of the branch that was meant, if that is clear
+            yield from meant[0] if len(meant) == 1 else [(place, schema, value, "")]
     if "not" in schema and _is_valid(root, schema["not"], value):
-        yield _Fault(place, schema, value)
+        yield place, schema, value, ""
     if "if" in schema:
-        if _is_valid(root, schema["if"], value):
-            for fault in _faults(root, schema.get("then", True), value, place):
-                yield fault.replace(condition=fault.condition + when(schema["if"]))
-        else:
-            yield from _faults(root, schema.get("else", True), value, place)
-
-
-def _branch_faults(root: Schema, schema: dict[str, Any], value: Any, place: Place) -> Iterator[_Fault]:
-    """The faults of the branch that was meant, if that is clear; otherwise one fault for all branches."""
-    meant = [
-        branch
-        for branch in schema["anyOf"]
-        if all(len(fault.place) > len(place) for fault in _faults(root, branch, value, place))
-    ]
-    if len(meant) == 1:
-        yield from _faults(root, meant[0], value, place)
-    else:
-        yield _Fault(place, schema, value)
+        holds = _is_valid(root, schema["if"], value)
+        condition = when(schema["if"]) if holds else ""
+        for at, part, wrong, told in _faults(root, schema.get("then" if holds else "else", True), value, place):
+            yield at, part, wrong, told + condition
 
 
 def _is_chosen(schema: dict[str, Any], value: Any) -> bool:
     """Whether it is one of the allowed values."""
-    if isinstance(value, str):
-        return value in schema.get("enum", (value,)) and schema.get("const", value) == value
     if "const" in schema and not _equal(schema["const"], value):
         return False
     return "enum" not in schema or any(_equal(choice, value) for choice in schema["enum"])
 
 
-def _choices(schema: dict[str, Any]) -> float:
+def _choices(schema: Schema) -> float:
+    """How many values are valid, if that is limited."""
+    if isinstance(schema, bool):
+        return _ENDLESS if schema else 0
     return 1 if "const" in schema else len(schema["enum"]) if "enum" in schema else _ENDLESS
 
 
 def _is_measured(schema: dict[str, Any], value: Any) -> bool:
     if isinstance(value, str):
-        if not schema.get("minLength", 0) <= len(value) <= schema.get("maxLength", len(value)):
-            return False
         if "pattern" in schema:
             from moot.core.schema.patterns import matches
 
@@ -224,13 +158,16 @@ def _is_measured(schema: dict[str, Any], value: Any) -> bool:
         if "format" in schema:
             from moot.core.timestamps import is_date_time
 
-            return is_date_time(value)
+            if not is_date_time(value):
+                return False
+        least, most, size = schema.get("minLength", 0), schema.get("maxLength", _ENDLESS), len(value)
+    elif isinstance(value, list):
+        least, most, size = schema.get("minItems", 0), schema.get("maxItems", _ENDLESS), len(value)
+    elif _is_number(value):
+        least, most, size = schema.get("minimum", -_ENDLESS), schema.get("maximum", _ENDLESS), value
+    else:
         return True
-    if isinstance(value, list):
-        return bool(schema.get("minItems", 0) <= len(value) <= schema.get("maxItems", len(value)))
-    if _is_number(value):
-        return schema.get("minimum", value) <= value <= schema.get("maximum", value)  # type: ignore[no-any-return]
-    return True
+    return bool(least <= size <= most)
 
 
 def _equal(one: Any, other: Any) -> bool:
