@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-from stat import S_IFDIR, S_IFMT, S_IFREG, S_ISDIR, S_ISLNK, S_ISREG, S_IWOTH
+from stat import S_IFDIR, S_IFMT, S_IFREG, S_ISLNK, S_IWOTH
 
 from moot.core.errors import Unavailable
 from moot.core.text import shell_word
@@ -27,40 +27,8 @@ _KINDS = {S_IFREG: "regular file", S_IFDIR: "directory"}
 _NO_FILE = (errno.ELOOP, errno.EMLINK, errno.ENXIO, errno.EISDIR)  # a link, a FIFO or socket, a directory
 
 
-def owners() -> tuple[int, ...]:
-    """The accounts whose files belong to the caller: the effective user, and under sudo also the original user."""
-    me = os.geteuid()
-    asked = os.environ.get("SUDO_UID", "") if me == 0 else ""
-    return (me, int(asked)) if asked.isascii() and asked.isdigit() and len(asked) < 11 else (me,)
-
-
-def hand_over(made: str | int, above: str | int | None = None) -> None:
-    """Under sudo, give a file that root created to the owner of its directory, so that the owner can use it.
-
-    `made` and its directory `above` are paths or descriptors. A file with several hard links is left alone: it may be a
-    file of root that somebody linked here.
-    """
-    mine = owners()
-    if len(mine) == 1:
-        return
-    try:
-        if isinstance(made, str):
-            file = os.open(made, os.O_RDONLY | _ALWAYS)
-            try:
-                hand_over(file, os.path.dirname(made) or "." if above is None else above)
-            finally:
-                os.close(file)
-            return
-        owner, found = os.stat("." if above is None else above), os.fstat(made)
-        sole = S_ISDIR(found.st_mode) or (S_ISREG(found.st_mode) and found.st_nlink == 1)
-        if sole and found.st_uid == _ROOT != owner.st_uid and owner.st_uid in mine:
-            os.fchown(made, owner.st_uid, owner.st_gid)
-    except OSError:
-        return  # root keeps it; the owner gets an error with a remedy when using it
-
-
 def make_folder(path: str) -> None:
-    """Create a private directory and its parents; under sudo for the owner of the directory above."""
+    """Create a private directory and its parents."""
     missing = []
     while not os.path.isdir(path) and not os.path.lexists(path):
         missing.append(path)
@@ -70,7 +38,6 @@ def make_folder(path: str) -> None:
             os.mkdir(one, 0o700)
         except FileExistsError:
             continue  # another process created it
-        hand_over(one)
 
 
 def open_private(path: str, flags: int = os.O_RDONLY, mode: int = 0o600) -> int:
@@ -89,8 +56,6 @@ def open_private(path: str, flags: int = os.O_RDONLY, mode: int = 0o600) -> int:
     try:
         flaw = _flaw(os.fstat(file), path)
         if flaw is None:
-            if flags & os.O_CREAT:
-                hand_over(file, os.path.dirname(path) or ".")
             return file
     except BaseException:
         os.close(file)
@@ -127,7 +92,7 @@ def is_private(path: str, *, missing: bool = False) -> bool:
 
 
 def _is_accepted(uid: int, path: str) -> bool:
-    return uid in owners() or uid == os.stat(os.path.dirname(path) or ".").st_uid
+    return uid == os.stat(os.path.dirname(path) or ".").st_uid
 
 
 def check_private(path: str) -> bool:
@@ -161,7 +126,6 @@ def check_folders(directory: str, *names: str, make: bool = False) -> str:
                 os.mkdir(path, 0o700)
             except FileExistsError:
                 pass  # another process created it
-            hand_over(path)
             found = os.lstat(path)
         if flaw := _flaw(found, path, S_IFDIR):
             raise _refused(path, flaw)

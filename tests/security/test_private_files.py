@@ -80,7 +80,7 @@ def test_the_users_store_is_not_used_where_everybody_may_write(tmp_path: Path) -
     user_state.write(env, "allowed", "x", content=b"one")
     assert user_state.read(env, "allowed", "x") == b"one"
     (tmp_path / "open").chmod(0o777)
-    for use in (lambda: user_state.read(env, "allowed", "x"), lambda: user_state.write(env, "trusted", content=b"")):
+    for use in (lambda: user_state.read(env, "allowed", "x"), lambda: user_state.write(env, "allowed", content=b"")):
         with pytest.raises(MootError) as refused:
             use()
         assert refused.value.code == "unsafe_file"

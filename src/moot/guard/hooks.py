@@ -19,7 +19,7 @@ from moot.core.record import Record
 from moot.core.text import shell_word
 from moot.guard.script import HOOKS, calls_guard, hook_script, is_made, is_unchanged, line_for
 from moot.location import MAIN, caches, gitdir
-from moot.private_files import check_folders, check_private, hand_over, open_private, unsafe
+from moot.private_files import check_folders, check_private, open_private, unsafe
 from moot.processes.git import Git, GitFailed
 
 TYPE_CHECKING = False
@@ -326,7 +326,6 @@ def _check_folder(place: Place, folder: HookFolder) -> None:
     common = place.common or folder.path
     try:
         os.mkdir(folder.path)
-        hand_over(folder.path)
     except FileExistsError:
         pass
     check_folders(common, *os.path.relpath(folder.path, common).split(os.sep))

@@ -2,8 +2,8 @@
 
 The owner of a repository controls its log and its settings. So a workspace is used only if its root, its git directory
 and its state directory belong to the caller, or if the caller trusts it explicitly: by `safe.directory` in git's system
-or global config (never the repository's own), or by a line in `trusted` in the user's state directory. A state
-directory that is a symbolic link, or that every account can write, is never used.
+or global config (never the repository's own). A state directory that is a symbolic link, or that every account can
+write, is never used.
 The same rule applies to each file with settings or messages: its author must be the caller, the owner of an accepted
 workspace, or root. Files of other accounts are used only if the workspace is trusted explicitly.
 
@@ -17,7 +17,6 @@ from stat import S_ISDIR, S_ISLNK, S_IWOTH
 
 from moot.core.errors import Unavailable
 from moot.core.text import shell_word
-from moot.private_files import owners
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,11 +24,9 @@ if TYPE_CHECKING:
 
     from moot.location import Place
 
-TRUSTED = "trusted"
 _ROOT = 0
 _SYSTEM = ("/etc/gitconfig", "/usr/local/etc/gitconfig", "/opt/homebrew/etc/gitconfig")
 _DEEPEST = 5  # files that include one another
-_LONGEST_LIST = 1 << 20
 
 
 def check(place: Place, env: Mapping[str, str]) -> None:
@@ -40,17 +37,17 @@ def check(place: Place, env: Mapping[str, str]) -> None:
             raise _unsafe(place.state, "it is a link" if S_ISLNK(state.st_mode) else "it is not a directory")
         if state.st_mode & S_IWOTH:
             raise _unsafe(place.state, "every account on this machine can write to it", "chmod o-w")
-    mine = owners()
-    if state is not None and state.st_uid not in mine:
+    mine = os.geteuid()
+    if state is not None and state.st_uid != mine:
         return _insist(place, place.state, state.st_uid, env)
     for path, follow in _decisive(place):
         found = _status(path, follow=follow)
-        if found is not None and found.st_uid not in mine:
+        if found is not None and found.st_uid != mine:
             return _insist(place, path, found.st_uid, env)
     for root in (place.main_root or place.root, place.root):
         found = _status(f"{root}/moot.toml")
         if found is not None:  # only the first file is used
-            return None if found.st_uid in (*mine, _ROOT) else _insist(place, f"{root}/moot.toml", found.st_uid, env)
+            return None if found.st_uid in (mine, _ROOT) else _insist(place, f"{root}/moot.toml", found.st_uid, env)
     return None
 
 
@@ -71,7 +68,7 @@ def check_author(place: Place, path: str, uid: int) -> None:
 
 def may_write(place: Place, uid: int) -> bool:
     """Whether files of this account may be used in an accepted workspace."""
-    if uid == _ROOT or uid in owners():
+    if uid in (_ROOT, os.geteuid()):
         return True
     for path in (place.root, place.common or place.root, place.state):
         found = _status(path, follow=True)
@@ -84,14 +81,9 @@ def remedy(place: Place, env: Mapping[str, str]) -> str:
     """How to trust the workspace explicitly."""
     if os.path.basename(place.root) == "*" or place.root != place.root.strip():  # it would match other folders, too
         return "A folder with this name cannot be trusted. Rename it first."
-    root = shell_word(place.root, "DIR")
-    if place.common is not None:
-        command = f"git config --global --add safe.directory {root}"
-    else:
-        from moot.location.user_state import home
-
-        store = shell_word(home(env), "DIR")
-        command = f"mkdir -p -m 700 {store} && printf '%s\\n' {root} >> {store}/{TRUSTED}"
+    if os.geteuid() == _ROOT and env.get("SUDO_UID"):
+        return "Run it without sudo."
+    command = f"git config --global --add safe.directory {shell_word(place.root, 'DIR')}"
     return f"If you trust that account, run `{command}`."
 
 
@@ -100,7 +92,7 @@ def is_own(path: str, place: Place) -> bool:
     found = _status(path, follow=True)
     if found is None:
         return False
-    if found.st_uid in owners():
+    if found.st_uid == os.geteuid():
         return True
     common = _status(place.common or place.root, follow=True)
     return common is not None and common.st_uid == found.st_uid
@@ -122,7 +114,7 @@ def _insist(place: Place, path: str, uid: int, env: Mapping[str, str]) -> None:
 def _returned(place: Place, path: str, uid: int) -> str | None:
     """The remedy if root created the state directory in a directory of the caller."""
     above = _status(os.path.dirname(place.state), follow=True)
-    if uid != _ROOT or path != place.state or above is None or above.st_uid not in owners():
+    if uid != _ROOT or path != place.state or above is None or above.st_uid != os.geteuid():
         return None
     return f"If it is yours, run `sudo chown -R {os.geteuid()} {shell_word(path, 'DIR')}`."
 
@@ -147,11 +139,6 @@ def _status(path: str, *, follow: bool = False) -> os.stat_result | None:
 
 
 def _is_trusted(root: str, env: Mapping[str, str]) -> bool:
-    from moot.location.user_state import read
-
-    listed = (read(env, TRUSTED) or b"")[:_LONGEST_LIST]
-    if _covers(root, os.fsdecode(listed).removesuffix("\n").split("\n"), env):
-        return True
     return _covers(root, _safe_directories(env), env)
 
 

@@ -1,7 +1,6 @@
 """State of this account outside every repository, in `$XDG_STATE_HOME/moot` (`~/.local/state/moot`).
 
     allowed/<workspace>      what a person has allowed there (`moot.effects.consent`)
-    trusted                  directories of other accounts that a person trusts, one per line
 
 A workspace is identified by the id of its log and its path, so that a copy inherits nothing. A file is used only if no
 other account could have written it: every directory on its path is checked.
@@ -13,7 +12,7 @@ import os
 from stat import S_ISVTX, S_IWOTH
 
 from moot.core.text import shell_word
-from moot.private_files import make_folder, owners, read_private, unsafe, write_private
+from moot.private_files import make_folder, read_private, unsafe, write_private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -68,7 +67,7 @@ def write(env: Mapping[str, str], *names: str, content: bytes, sync: bool = True
 
 def check_way(directory: str) -> None:
     """Refuse a directory that another account could replace or write to."""
-    trusted = (*owners(), _ROOT)
+    trusted = (os.geteuid(), _ROOT)
     here = os.path.realpath(directory)
     while True:
         found = os.stat(here)

@@ -22,7 +22,7 @@ from moot.mirrors.exchange import Kept, bring, has_kept, kept_in, nonce, stamp
 from moot.mirrors.file_reading import OPEN, Changed, Missing, Signature, Unchanged, Unreadable, digest_of, outside, read
 from moot.mirrors.folders import Folder, Stopped, enter, is_own
 from moot.mirrors.lock import open_for_writing
-from moot.private_files import hand_over, make_folder
+from moot.private_files import make_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -212,7 +212,7 @@ class MirrorFile:
         new = Kept(folder.path, self._mirror, "new", stamp(), 0, render, seen.digest if seen else "-", nonce())
         fd, ours = os.open(new.path, _CREATE, 0o644), new
         try:
-            _resemble(fd, path, folder, self._accepts)
+            _resemble(fd, path, self._accepts)
             with open(fd, "wb", closefd=False) as file:
                 file.write(data)
             if sync:
@@ -313,12 +313,11 @@ def _outwards(found: Displaced, folder: Folder) -> Displaced:
     return found.replace(grave=found.grave.replace(home=folder.name))
 
 
-def _resemble(fd: int, path: str, folder: Folder, accepts: Callable[[int], bool]) -> None:
+def _resemble(fd: int, path: str, accepts: Callable[[int], bool]) -> None:
     """Give a render the mode and, if allowed, the owner of the file that it replaces."""
     try:
         like = os.lstat(path)
     except FileNotFoundError:
-        hand_over(fd, folder.path)
         return
     if not accepts(like.st_uid):
         return  # it was created a moment ago, and will be put back

@@ -14,7 +14,6 @@ import os
 from stat import S_ISLNK
 
 from moot.location import trust
-from moot.private_files import hand_over, owners
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,7 +63,7 @@ class Folder:
 
 def is_own(uid: int) -> bool:
     """Whether the account is root or the caller. The default rule for accepted accounts."""
-    return uid == _ROOT or uid in owners()
+    return uid in (_ROOT, os.geteuid())
 
 
 class Accounts(dict[int, bool]):
@@ -139,9 +138,7 @@ def _step(here: int, part: str, path: str, *, make: bool) -> int:
         pass  # another process created it
     except OSError as error:
         raise OSError(error.errno, error.strerror, path) from error
-    made = _step(here, part, path, make=False)
-    hand_over(made, here)
-    return made
+    return _step(here, part, path, make=False)
 
 
 def _check(here: int, path: str, accepts: Callable[[int], bool]) -> None:

@@ -15,7 +15,6 @@ from stat import S_ISLNK, S_ISREG
 
 from moot.core.record import Record
 from moot.location import MAIN, gitdir, worktrees
-from moot.private_files import hand_over
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -206,7 +205,6 @@ def _replace(path: str, before: bytes, after: bytes) -> bool:
     folder = os.path.dirname(path)
     try:
         os.mkdir(folder)
-        hand_over(folder)
     except FileExistsError:
         pass
     like = os.lstat(path) if os.path.lexists(path) else None
@@ -221,7 +219,7 @@ def _replace(path: str, before: bytes, after: bytes) -> bool:
     file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
     try:
         with open(file, "wb") as out:
-            _resemble(out.fileno(), like, folder)
+            _resemble(out.fileno(), like)
             out.write(after)
         if _read(path) != before:
             return False
@@ -232,10 +230,9 @@ def _replace(path: str, before: bytes, after: bytes) -> bool:
     return True
 
 
-def _resemble(file: int, like: os.stat_result | None, folder: str) -> None:
+def _resemble(file: int, like: os.stat_result | None) -> None:
     """Give a new file the mode and the owner of the one that it replaces."""
     if like is None:
-        hand_over(file, folder)
         return
     os.fchmod(file, like.st_mode & 0o777)
     try:

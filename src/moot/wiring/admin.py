@@ -15,7 +15,6 @@ from moot.logs.sqlite import SqliteLog
 from moot.mirrors import git_exclude
 from moot.mirrors.adopting import adopted_since
 from moot.mirrors.forms import form_of
-from moot.private_files import hand_over
 from moot.settings import bare_repository
 from moot.wiring import left_behind, open_workspace
 from moot.wiring.packs import known as known_packs
@@ -185,7 +184,6 @@ def _turn_on(place: Place, packs: tuple[str, ...]) -> None:
     draft = os.path.join(home, f".{setting.FILE}.{os.urandom(6).hex()}")
     try:
         file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
-        hand_over(file, home)
         with open(file, "w", encoding="utf-8") as out:
             out.write(settings_text(packs, place))
         os.link(draft, path)  # atomic, and never overwrites an existing file

@@ -14,7 +14,6 @@ from stat import S_ISDIR, S_ISREG, S_IWOTH
 
 from moot.core.errors import Unavailable
 from moot.core.record import Record
-from moot.private_files import owners
 
 OWNER = ".moot-project"  # the file with the path of the project
 _SHARED = "*"  # in that file: the folder does not belong to one project
@@ -58,7 +57,7 @@ def is_prepared(path: str, root: str) -> bool:
     except OSError:
         return False
     try:
-        return os.fstat(folder).st_uid in owners() and _noted(folder) in (root, os.path.realpath(root), _SHARED)
+        return os.fstat(folder).st_uid == os.geteuid() and _noted(folder) in (root, os.path.realpath(root), _SHARED)
     except OSError:
         return False
     finally:
@@ -79,7 +78,7 @@ def unusable(path: str, root: str) -> str:
         status = os.fstat(folder)
         if not S_ISDIR(status.st_mode):
             return "it is not a directory"
-        if status.st_uid not in owners():
+        if status.st_uid != os.geteuid():
             return f"it belongs to another account (uid {status.st_uid})"
         if status.st_mode & S_IWOTH:
             return "every account on this machine can write to it"

@@ -17,7 +17,7 @@ import apsw
 from moot.fork_safety import Watched, watch
 from moot.logs.sqlite import faults, platform_checks, queries
 from moot.logs.sqlite.lock import WriterLock
-from moot.private_files import check_private, hand_over, make_folder, sync
+from moot.private_files import check_private, make_folder, sync
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -82,7 +82,6 @@ def make(directory: str) -> bool:
     draft = os.path.join(directory, f"{_DRAFT}{os.urandom(4).hex()}")
     try:
         _fill(draft)
-        hand_over(draft)
         os.rename(draft, path)
     finally:
         _sweep(directory)

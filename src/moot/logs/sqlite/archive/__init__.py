@@ -16,7 +16,7 @@ from moot.log import Archive
 from moot.logs.sqlite import faults, file, queries
 from moot.logs.sqlite.archive import backup_blobs
 from moot.logs.sqlite.log import CHAINED
-from moot.private_files import hand_over, sync
+from moot.private_files import sync
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -126,7 +126,6 @@ def copy_into(path: str, source: apsw.Connection, progress: Progress) -> None:
         raise faults.of_sqlite(error, path, target.system_errno) or error from error
     finally:
         target.close()
-    hand_over(path)
     sync(path)
 
 

@@ -22,7 +22,7 @@ from moot.core.errors import Unavailable
 from moot.logs.sqlite import faults, file, queries
 from moot.logs.sqlite.archive import copy, copy_into
 from moot.logs.sqlite.lock import WriterLock
-from moot.private_files import hand_over, sync
+from moot.private_files import sync
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,7 +41,6 @@ def room(directory: str) -> Iterator[str]:
     place = os.path.join(directory, file.RESTORING)
     try:
         os.mkdir(place, 0o700)
-        hand_over(place)
     except OSError as error:
         raise faults.of_system(error, place) from error
     try:
@@ -190,7 +189,6 @@ def _set_aside(log: str, place: str) -> str | None:
             half.write(file.HALF + os.path.basename(away).encode() + b"\n")
             half.flush()
             os.fsync(half.fileno())
-        hand_over(mark)
         _second_name(log, away)
         os.rename(mark, log)
     for end in ("-wal", "-shm"):
