@@ -12,11 +12,9 @@ from hypothesis import strategies as st
 
 from moot.core.errors import MootError
 from moot.engine import engine
-from moot.views import batch, states
-from moot.views.batch import Batch
 from moot.views.project import project
 from moot.views.store import Store
-from tests.engine.harness import TABLES, Machine, add, join, move, rows_of, send
+from tests.engine.harness import TABLES, Machine, add, join, rows_of
 from tests.engine.histories import commands
 
 if TYPE_CHECKING:
@@ -41,53 +39,35 @@ def history(directory: str, more: list[Any]) -> list[Event]:
 
 @pytest.mark.promise(2)
 @settings(max_examples=15, deadline=None)
-@given(st.lists(commands, max_size=40), st.lists(st.integers(0, 80), max_size=4), st.sampled_from([0, 2, 20_000]))
-def test_many_at_once_come_to_the_same_rows(more: list[Any], cuts: list[int], most: int) -> None:
-    with tempfile.TemporaryDirectory() as directory, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(batch, "_MOST", most)
+@given(st.lists(commands, max_size=40), st.lists(st.integers(0, 80), max_size=4))
+def test_many_at_once_come_to_the_same_rows(more: list[Any], cuts: list[int]) -> None:
+    with tempfile.TemporaryDirectory() as directory:
         events = history(directory, more)
         one, many = Store(tempfile.mkdtemp(dir=directory)), Store(tempfile.mkdtemp(dir=directory))
         for event in events:
             project(one, [event])
-        folding = Batch(many)
         for start, end in itertools.pairwise(sorted({0, *(c for c in cuts if c < len(events)), len(events)})):
-            folding.fold(events[start:end])
-        folding.flush()
+            project(many, events[start:end])
         assert rows_of(many) == rows_of(one)
         one.close()
         many.close()
 
 
-def test_whoever_reads_something_else_meanwhile_sees_what_was_folded(tmp_path: Path) -> None:
-    events = history(str(tmp_path), [add("task-001"), send("m-1", "Yeats"), move("claim", "task-001")])
-    store = Store(str(tmp_path / "folded"))
-    (tmp_path / "folded").mkdir()
-    batch = Batch(store)
-    batch.fold(events)
-    assert list(store.rows("task_ids")) == []
-    assert states.task(batch, "task-001")[0].phase == "working"
-    assert list(batch.rows("task_ids")) == [("task-001",)]
-    assert batch.row("highest_number") == (1,)
-    batch.run("put_entity", "task/task-001", 99, '{"id":"task-001","state":"done"}')
-    assert states.task(batch, "task-001")[0].state == "done"
-    assert batch.cursor() == store.cursor() == len(events)
-    store.close()
-
-
 def test_a_catching_up_of_many_is_undone_as_a_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "_MANY", 1)
+    monkeypatch.setattr(engine, "_PAGE", 2)
     history(str(tmp_path), [add(f"task-{n:03}") for n in range(1, 9)])
     other = Machine(tmp_path, tmp_path / "other")
-    monkeypatch.setattr(Batch, "flush", _break)
+    pages = iter(range(3))
+    other.engine._folder = lambda store, events: project(store, events) if next(pages, None) is not None else _break()
     with pytest.raises(KeyboardInterrupt):
         other.engine.read()
     assert not any(list(other.store.all_rows(table)) for table in TABLES)
     assert other.store.cursor() == 0
-    monkeypatch.undo()
+    other.engine._folder = None
     assert len(rows_of(other.engine.read())["task"]) == 8
     assert other.verify().sound
     other.close()
 
 
-def _break(_self: Batch) -> None:
+def _break() -> None:
     raise KeyboardInterrupt

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from moot.views.store import Store
 
 _PAGE = 1000
-_MANY = 50  # events: from this many on, a batch fold is worth its setup cost
 _TRIES = 50
 # Errors that a fold raises on data that no decider wrote.
 STUMBLES = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
@@ -303,23 +302,17 @@ class Engine:
         if not position:
             self.store.run("set_meta", "redacted", self.log.head())
         events = self.log.read(position, _PAGE)
-        if len(events) < _MANY and not self._outdated(events):
-            self._project(events)
-            return events[-1].position if events else position
-        from moot.views.batch import Batch
-
-        batch = Batch(self.store)
         while events:
             if self._outdated(events):
                 self._start_over()
-                batch, position = Batch(self.store), 0
+                position = 0
             else:
-                batch.fold(events)
+                self._project(events)
                 position = events[-1].position
-            if self.progress is not None:
+            more = len(events) == _PAGE or not position
+            if more and self.progress is not None:
                 self.progress("folding events", position, self.log.head())
-            events = self.log.read(position, _PAGE)
-        batch.flush()
+            events = self.log.read(position, _PAGE) if more else []
         return position
 
     def _outdated(self, events: Sequence[Event]) -> bool:

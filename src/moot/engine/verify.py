@@ -17,8 +17,8 @@ from moot.engine.blob_names import NamedBlobs, mentioned
 from moot.engine.blobs import Blobs
 from moot.engine.engine import STUMBLES
 from moot.log import REDACTIONS, Duplicate
-from moot.views.batch import Batch
 from moot.views.private_copy import PrivateCopy
+from moot.views.project import project
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -159,17 +159,15 @@ def _compared(engine: Engine, fresh: Store, chain: _Chain) -> list[str]:
 
 
 def _fold(engine: Engine, fresh: Store, chain: _Chain, upto: int) -> None:
-    batch = Batch(fresh)
     while chain.position < upto and (events := engine.log.read(chain.position, min(_PAGE, upto - chain.position))):
         chain.follow(events)
         _tell(engine, "verifying events", chain.position, upto)
         chain.look_up(engine.log, ended=False)
         if not chain.problems:
             try:
-                batch.fold(events)
+                project(fresh, events)
             except STUMBLES as error:
-                chain.complain(f"the events after position {batch.cursor()} cannot be folded: {error!r:.200}")
-    batch.flush()
+                chain.complain(f"the events after position {fresh.cursor()} cannot be folded: {error!r:.200}")
     if chain.position >= upto:
         chain.look_up(engine.log, ended=True)
 

@@ -14,14 +14,11 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-import time
-from _thread import RLock, get_ident
 from array import array
 
 import apsw
 
 from moot.core.errors import Unavailable
-from moot.fork_safety import Watched, watch
 from moot.private_files import (
     EXHAUSTED,
     discard,
@@ -42,8 +39,6 @@ DAMAGE = (apsw.CorruptError, apsw.NotADBError)
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _NOT_GROWN = (apsw.SQLITE_IOERR_SHMOPEN, apsw.SQLITE_IOERR_SHMSIZE)  # shared memory; SQLite does not keep the errno
 _TRIES = 10
-_FORK_PATIENCE = 5.0
-_GLANCE = 0.001
 _LARGEST_IDLE_WAL = 16 << 20
 _BESIDE = ("-wal", "-shm", "-journal")  # the files that SQLite keeps next to a database
 _CODE_IN_SCHEMA = (
@@ -53,11 +48,9 @@ _CODE_IN_SCHEMA = (
 )
 _YES = array("i", [1])  # SQLite wants the address of a number
 
-_stranded: list[apsw.Connection] = []  # inherited open from the parent: even closing them would be wrong
 
-
-class ViewsFile(Watched):
-    """The open file of the views of one workspace. A forked child can keep using it."""
+class ViewsFile:
+    """The open file of the views of one workspace."""
 
     failures = (apsw.Error, OSError, Unavailable)
     wait_ms = 30_000  # for another process that writes to the file
@@ -68,50 +61,13 @@ class ViewsFile(Watched):
         self.path = os.path.join(directory, f"views-{self.version}.db")
         self._db: apsw.Connection | None = None
         self._opened_file: object = None  # identifies the open file
-        self._user = 0  # the thread with an open transaction; 0: none
-        self._gate = RLock()  # keeps other threads from opening the file during a fork
-        self._at_rest = False
-        watch(self, first=True)
+        self._using = False  # whether a transaction is open
 
     @property
     def db(self) -> apsw.Connection:
-        return self._db or self._opened()
-
-    def _opened(self) -> apsw.Connection:
-        with self._gate:
-            if self._db is None:
-                self._db = self._open()
-            return self._db
-
-    def before_fork(self) -> None:
-        """Close the file as soon as no thread has a transaction open. Parent and child open it again on demand."""
-        self._at_rest = self._gate.acquire(timeout=_FORK_PATIENCE)
-        end = time.monotonic() + _FORK_PATIENCE
-        while self._at_rest and not self._let_go() and time.monotonic() < end:
-            time.sleep(_GLANCE)
-
-    def _let_go(self) -> bool:
-        if self._user not in (0, get_ident()):
-            return False
-        try:
-            self.close()
-        except apsw.ThreadingViolationError:
-            return False  # another thread is reading
-        return True
-
-    def after_fork_in_parent(self) -> None:
-        """The file is opened again on demand."""
-        if self._at_rest:
-            self._at_rest = False
-            self._gate.release()
-
-    def after_fork_in_child(self) -> None:
-        """The same. A connection that could not be closed is the parent's, and so is the thread that uses it."""
-        self._gate, self._user = RLock(), 0
-        if self._db is not None:
-            _stranded.append(self._db)
-            self._db = None
-        self.close()
+        if self._db is None:
+            self._db = self._open()
+        return self._db
 
     def _open(self) -> apsw.Connection:
         try:

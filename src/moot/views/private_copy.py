@@ -114,24 +114,9 @@ class PrivateCopy(Store):
         return self.db
 
     def exchanged(self) -> bool:
-        """See `ViewsFile.exchanged`. Also, whether the shared views have what this copy has."""
-        return not self._empty and (super().exchanged() or (self.private and self._is_caught_up()))
-
-    def _is_caught_up(self) -> bool:
-        now = self._monotonic()
-        if now - self._looked < _AGAIN or self._opened_file == self._unusable:
-            return False
-        self._looked = now
-        shared = PrivateCopy(self.directory)
-        try:
-            lacking = self.cursor() - shared.cursor()
-            missing = shared.private
-        except Unavailable:
-            return False
-        finally:
-            shared.close()
-        self.behind = None if missing and lacking else max(0, lacking)
-        return not missing and lacking <= 0
+        """See `ViewsFile.exchanged`. Now and then also, to see whether the shared views have caught up."""
+        behind = self.private and self.behind is not None and self._opened_file != self._unusable
+        return not self._empty and (super().exchanged() or (behind and self._monotonic() - self._looked >= _AGAIN))
 
     def is_behind(self, head: int) -> bool:
         """See `Store.is_behind`. Waits a moment, because a writer appends first and then updates the shared views."""

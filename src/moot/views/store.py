@@ -6,7 +6,6 @@ Values are cached as long as no other process has written to the file.
 from __future__ import annotations
 
 import os
-from _thread import get_ident
 
 import apsw
 
@@ -197,11 +196,11 @@ class Store(ViewsFile):
     def pin(self) -> None:
         """Read from one snapshot until `unpin`."""
         self._doubt()
-        self._user = get_ident()
+        self._using = True
         try:
             self.db.execute("BEGIN")
         except apsw.Error as error:
-            self._user = 0
+            self._using = False
             raise self._given_up(error) from error
         self.pinned = True
         self.standing()  # SQLite takes the snapshot at the first read
@@ -212,7 +211,7 @@ class Store(ViewsFile):
 
     def begin(self) -> None:
         """Begin a write transaction. Cached values stay valid if nobody else has written since our last commit."""
-        self._user = get_ident()
+        self._using = True
         try:
             db = self.db
             db.execute("BEGIN IMMEDIATE")
@@ -220,7 +219,7 @@ class Store(ViewsFile):
                 self._doubt()
             self._writing = True
         except apsw.Error as error:
-            self._user = 0
+            self._using = False
             raise self._given_up(error) from error
 
     def writing(self) -> ViewsTransaction:
@@ -229,7 +228,7 @@ class Store(ViewsFile):
 
     def end(self) -> None:
         """Roll back a transaction that is still open, after an error or an interrupt."""
-        if self._user:
+        if self._using:
             self.rollback()
 
     def commit(self) -> None:
@@ -238,7 +237,7 @@ class Store(ViewsFile):
         try:
             db.execute("COMMIT")
             self._mark = db.data_version()
-            self._writing, self._user = False, 0
+            self._writing = self._using = False
         except apsw.Error as error:
             refusal = self._given_up(error)  # before the rollback, which resets the errno and drops a private copy
             self.rollback()
@@ -250,11 +249,11 @@ class Store(ViewsFile):
         self._doubt()
         if self._db is not None and self._db.in_transaction:
             self._db.execute("ROLLBACK")
-        self._user = 0
+        self._using = False
 
     def close(self) -> None:
         super().close()
-        self._writing, self._user = False, 0
+        self._writing = self._using = False
         self.forget()
 
 

@@ -7,8 +7,8 @@ import apsw
 from moot.core.kind import find
 from moot.core.schema.shape import misfit
 from moot.views import states
-from moot.views.batch import Batch
 from moot.views.private_copy import PrivateCopy
+from moot.views.project import project
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ class Trial:
         self._seen = seen
         self._views = PrivateCopy(directory, empty=anew)
         self._views.begin()
-        self._batch = Batch(self._views)
         self._strict = self._views.standing()[2] is None  # else the log is already read-only for this version
 
     def fold(self, events: Sequence[Event]) -> str | None:
@@ -41,9 +40,9 @@ class Trial:
                 problem = self._wrong(event)
                 if problem is not None:
                     return f"{event.type} at position {event.position}: {problem}"
-                self._batch.fold((event,))
+                project(self._views, (event,))
                 if self._seen is not None and event.stream.startswith("agent/"):
-                    self._seen(states.agent(self._batch, event.stream.partition("/")[2])[0])
+                    self._seen(states.agent(self._views, event.stream.partition("/")[2])[0])
         except _STUMBLES as error:
             return f"{type(error).__name__}: {error}"
         return None

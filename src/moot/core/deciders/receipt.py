@@ -27,6 +27,10 @@ FAILED_TAIL_LIMIT = 65_536  # the same of a command that failed
 COMMAND_LIMIT = 100_000  # characters
 PATHS_LIMIT = 200  # changed files that are kept or listed
 _NAMED = 10  # changed files in a sentence
+IGNORE = (
+    "If the command writes them each time, let git ignore them (.gitignore), or go on without a receipt. "
+    "If not, run the check again."
+)
 
 
 class RecordReceipt(Record):
@@ -47,13 +51,14 @@ class RecordReceipt(Record):
     task: str | None = None
     attempt: int | None = None  # of the task
     differs: tuple[str, ...] | None = None  # how the files differed from that commit: see `moot.engine.content_digest`
+    wrote: tuple[str, ...] = ()  # the files that changed while it ran, as far as they are known
 
 
 class ReceiptRecorded(RecordReceipt, Payload):
     type = "receipt:recorded"
     said = "ran {argv:words} in {seconds} s: exit code {code}"
     words = ("argv",)
-    quiet = ("tail", "differs")
+    quiet = ("tail", "differs", "wrote")
     names = ("task",)
     marks = ("by", "digest", "tree", "commit", "worktree", "directory")
 
@@ -81,6 +86,7 @@ class Receipt(Record):
     attempt: int | None = None
     at: str = ""
     differs: tuple[str, ...] | None = None
+    wrote: tuple[str, ...] = ()
 
     @property
     def exists(self) -> bool:
@@ -131,11 +137,12 @@ def check(receipt: Receipt, task: str, tree: str | None, changed: tuple[str, ...
     check_task(receipt, task)
     doubt = receipt.doubt(tree)
     if doubt is not None:
+        changed = receipt.wrote if receipt.changed else changed
         how = f"exit code {receipt.code}" if not receipt.timed_out else "timed out"
         raise Refused(
             "receipt_stale" if receipt.passed else "receipt_failed",
             f"{receipt.id} is not valid: {doubt}{with_paths(changed)}{'' if receipt.passed else f' ({how})'}.",
-            "Run the check on the current files: `moot check -- COMMAND`.",
+            IGNORE if receipt.changed else "Run the check on the current files: `moot check -- COMMAND`.",
             receipt=receipt.id,
             code_of_command=receipt.code,
             checked=receipt.tree,

@@ -23,11 +23,12 @@ class MovedTask(Task):
     """A task after a move.
 
     released: the paths whose claims ended with the task, or because it has a new holder. still_held: paths that its
-    author still has claimed.
+    author still has claimed. again: it was the caller's already, perhaps by another thread of the same agent.
     """
 
     released: tuple[str, ...] = ()
     still_held: tuple[str, ...] = ()
+    again: bool = False
 
 
 def task_of(outcome: Outcome) -> str | None:

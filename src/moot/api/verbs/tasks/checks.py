@@ -38,6 +38,7 @@ class Checked(Record):
 def check(call: Call, command: tuple[str, ...], task: str | None, timeout: float | None) -> Answer:
     from moot import processes
     from moot.api.receipts import content
+    from moot.engine.content_digest import changed_paths
 
     if timeout is not None and not timeout:
         raise Usage("bad_arguments", "--timeout must be more than 0.", "Omit --timeout, or give a duration: 10m.")
@@ -57,7 +58,8 @@ def check(call: Call, command: tuple[str, ...], task: str | None, timeout: float
         )
     except processes.NotStarted as error:
         raise error.usage(command[0]) from None
-    after = content(call)
+    after = content(call, base=before.commit)
+    wrote = (changed_paths(before.differs, after.differs) if before.name != after.name else None) or ()
     tail = ran.output.tail if ran.code or ran.timed_out else ran.output.tail[-receipts.TAIL_LIMIT :]
 
     def act(work: Work) -> None:
@@ -83,6 +85,7 @@ def check(call: Call, command: tuple[str, ...], task: str | None, timeout: float
             task=task,
             attempt=work.known_task(task).attempt if task is not None else None,
             differs=before.differs,
+            wrote=wrote[: receipts.PATHS_LIMIT],
         )
         work.do("receipt", identity, record)
 
@@ -90,6 +93,10 @@ def check(call: Call, command: tuple[str, ...], task: str | None, timeout: float
     receipt: Receipt = states.state(call.engine.read(), "receipt", event.stream.partition("/")[2])[0]
     if before.why:
         call.warn("receipt_unbound", f"The receipt does not identify the content of the worktree: {before.why}")
+    if receipt.passed and receipt.changed:
+        call.warn(
+            "check_wrote", f"The command changed files while it ran{receipts.with_paths(wrote)}. {receipts.IGNORE}"
+        )
     doubt = receipt.doubt(after.name)
     return Answer(result=Checked(receipt, doubt), say=(_line(receipt, doubt),), code=0 if receipt.passed else _FAILED)
 
@@ -113,6 +120,7 @@ def show(call: Call, id: str) -> Answer:  # noqa: A002
     now = content(call, receipt, base=receipt.commit)
     doubt = receipt.doubt(now.name)
     changed = (changed_paths(receipt.differs, now.differs) if doubt and receipt.passed else None) or ()
+    changed = receipt.wrote if receipt.changed else changed
     facts = {
         "run by": f"{name_of(receipt.by)}, {local(receipt.at)}",
         "in": receipt.directory,
@@ -172,7 +180,8 @@ VERBS = (
         detail=(
             "The command runs without a shell and without input. The receipt has the command, its exit code, its "
             "duration, the digest and the end of its output, and the git tree of the worktree including uncommitted "
-            "changes. It is stale as soon as the files differ. The exit code is 0 if the command succeeded, otherwise "
+            "changes. It is stale as soon as the files differ, and never valid if the command changes files that "
+            "git does not ignore. The exit code is 0 if the command succeeded, otherwise "
             "6. `moot task submit --receipt` attaches the receipt to a task; `receipt = true` under [tasks] in "
             "moot.toml requires one."
         ),

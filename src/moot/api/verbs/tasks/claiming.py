@@ -42,7 +42,8 @@ def claim(call: Call, task: str | None) -> Answer:
 
     outcome = call.commit(act)
     if task is not None and mine and not outcome.repeated:
-        return _with_brief(call, with_files(call, outcome, told(call, outcome, task, "is already yours", moved=True)))
+        answer = with_files(call, outcome, told(call, outcome, task, "is already yours", moved=True))
+        return _with_brief(call, answer.replace(result=answer.result.replace(again=True)))
     started = next((event for event in outcome.events if event.type == TYPES["claim"]), None)
     if started is None:
         if task:  # raise the same error as a later caller gets
