@@ -20,6 +20,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from moot.api.call import Call
     from moot.core.deciders.receipt import Receipt
+    from moot.engine.content_digest import Tree
+    from moot.engine.engine import Outcome
     from moot.engine.unit_of_work import Work
 
 
@@ -89,7 +91,11 @@ def check(call: Call, command: tuple[str, ...], task: str | None, timeout: float
         )
         work.do("receipt", identity, record)
 
-    event = next(e for e in call.commit(act).events if e.type == receipts.ReceiptRecorded.type)
+    return _answer(call, call.commit(act), before, after, wrote)
+
+
+def _answer(call: Call, outcome: Outcome, before: Tree, after: Tree, wrote: tuple[str, ...]) -> Answer:
+    event = next(e for e in outcome.events if e.type == receipts.ReceiptRecorded.type)
     receipt: Receipt = states.state(call.engine.read(), "receipt", event.stream.partition("/")[2])[0]
     if before.why:
         call.warn("receipt_unbound", f"The receipt does not identify the content of the worktree: {before.why}")
