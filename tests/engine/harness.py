@@ -25,8 +25,7 @@ from moot.core.event import Event, Key
 from moot.core.lifecycle import CORE
 from moot.core.principal import Actor
 from moot.core.reactions import later
-from moot.core.reactions.departures import departures
-from moot.core.reactions.dependencies import dependencies
+from moot.core.reactions.releases import departures, dependencies
 from moot.core.task import AddTask, BlockTask, MoveTask, ReadyTask, Task
 from moot.engine.clock import Clock
 from moot.engine.engine import Engine, Outcome

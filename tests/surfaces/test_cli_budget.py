@@ -48,7 +48,7 @@ EVERYWHERE = words("""
     moot.core.task moot.core.text moot.core.timestamps
     moot.core.deciders moot.core.deciders.agent
     moot.core.deciders.graph moot.core.deciders.mailbox moot.core.deciders.message moot.core.deciders.task
-    moot.core.reactions moot.core.reactions.departures moot.core.reactions.dependencies
+    moot.core.reactions moot.core.reactions.releases
     moot.engine moot.engine.clock moot.engine.facts moot.location.gitdir moot.engine.engine moot.location
     moot.engine.presence moot.settings moot.location.trust moot.engine.unit_of_work
     moot.fork_safety moot.log moot.private_files

@@ -14,8 +14,7 @@ from moot.api.workspace import Workspace
 from moot.core.errors import Unavailable, Usage
 from moot.core.lifecycle import CORE, with_receipts
 from moot.core.reactions import later
-from moot.core.reactions.departures import departures
-from moot.core.reactions.dependencies import dependencies
+from moot.core.reactions.releases import departures, dependencies
 from moot.engine.clock import Clock
 from moot.engine.engine import Engine
 from moot.engine.presence import Presence

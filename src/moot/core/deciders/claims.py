@@ -288,7 +288,7 @@ def _check_reason(reason: str) -> None:
 
 
 def _override(state: ClaimsState, command: OverrideClaim) -> list[Payload]:
-    """The claim stays as it is. Its holder is told (`moot.core.reactions.overrides`)."""
+    """The claim stays as it is. Its holder is told (`moot.core.reactions.reviews`)."""
     _check_reason(command.reason)
     holder = _known(state, command.id).holder
     count, fields = len(command.paths), command.__dict__ | {"paths": command.paths[:OVERRIDE_LIMIT]}

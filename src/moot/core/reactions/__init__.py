@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
+from moot.core.deciders.message import RECIPIENT_LIMIT, SendMessage
 from moot.core.task import Moved
 
 TYPE_CHECKING = False
@@ -113,6 +114,32 @@ class World(ABC):
         """The mailbox of this principal or agent name; None if nobody would ever read it."""
 
 
+def notice(
+    world: World,
+    kind: str,
+    to: Iterable[str],
+    sender: str,
+    text: str,
+    *,
+    thread: str,
+    task: str | None = None,
+) -> Iterator[Step]:
+    """Send a notice. `to` are principals or agent names; the thread is the id of the subject.
+
+    No size limit is checked: the text was limited when it was recorded.
+    """
+    boxes: dict[str, str] = {}
+    for principal in to:
+        box = world.mailbox_of(principal)
+        if box is not None:
+            boxes.setdefault(box.lower(), box)
+    names = tuple(boxes.values())
+    for start in range(0, len(names), RECIPIENT_LIMIT):
+        some = names[start : start + RECIPIENT_LIMIT]
+        command = SendMessage(kind=kind, sender=sender, to=some, wants="nothing", size=0, limit=0, text=text, task=task)
+        yield "message", thread, command
+
+
 _NOUNS = frozenset(("artifact", "dependency", "decision", "checkpoint"))
 _CHANGED = frozenset(("task:edited", "task:noted", "task:assigned", "task:unassigned"))
 _ENDED = ("done", "stopped")  # phases
@@ -135,7 +162,7 @@ def _matters(key: str, moved: Moved, world: World) -> bool:
 def _later(noun: str, name: str, key: str, happened: Payload, world: World) -> Iterator[Step]:
     match noun:
         case "artifact" | "dependency":
-            from moot.core.reactions.artifacts import artifacts
+            from moot.core.reactions.needs import artifacts
 
             yield from artifacts(key, happened, world)
         case "decision":
@@ -143,15 +170,15 @@ def _later(noun: str, name: str, key: str, happened: Payload, world: World) -> I
 
             yield from decisions(key, happened, world)
         case "checkpoint":
-            from moot.core.reactions.checkpoints import checkpoints
+            from moot.core.reactions.needs import checkpoints
 
             yield from checkpoints(key, happened, world)
         case "task" if name in _CHANGED:
-            from moot.core.reactions.tasks import changed_tasks
+            from moot.core.reactions.reviews import changed_tasks
 
             yield from changed_tasks(key, happened, world)
         case "file" if name == "file:overridden":
-            from moot.core.reactions.overrides import overrides
+            from moot.core.reactions.reviews import overrides
 
             yield from overrides(happened, world)
         case _:
@@ -168,11 +195,11 @@ def _later(noun: str, name: str, key: str, happened: Payload, world: World) -> I
 
                 yield from lost_tasks(key, happened, world)
             if isinstance(happened, Moved) and happened.phase in _ENDED:
-                from moot.core.reactions.ended_tasks import ended_tasks
+                from moot.core.reactions.releases import ended_tasks
 
                 yield from ended_tasks(key, happened, world)
             if isinstance(happened, Moved) and name == "task:started":
-                from moot.core.reactions.ended_tasks import taken_over_tasks
+                from moot.core.reactions.releases import taken_over_tasks
 
                 yield from taken_over_tasks(key, happened, world)
 

@@ -10,7 +10,7 @@ from moot.core.claims import Claimed
 from moot.core.deciders.decision import DecisionMade, DecisionSuperseded, names
 from moot.core.paths import compiled, meet
 from moot.core.principal import same_agent
-from moot.core.reactions.notices import notice
+from moot.core.reactions import notice
 from moot.core.task import Moved
 
 TYPE_CHECKING = False

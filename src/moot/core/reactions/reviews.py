@@ -3,21 +3,25 @@
 The holder of a task gets a note when somebody else cancels it, releases it, or ends it in any other way.
 
 A lifecycle whose pack has messages for reviews (`Lifecycle.carried`) gets no mail from here.
+
+Also the notes about a task or a claim that somebody else changed, assigned or overrode.
 """
 
 from __future__ import annotations
 
+from moot.core.claims import SHOWN_LIMIT, Overridden
 from moot.core.deciders.task import may_review
 from moot.core.principal import Actor, label, same_agent
-from moot.core.reactions.notices import notice
-from moot.core.task import TYPES, by_verb, is_in, verdicts
-from moot.core.text import REASON, counted
+from moot.core.reactions import notice
+from moot.core.task import TYPES, Assigned, Edited, Noted, Unassigned, by_verb, is_in, verdicts
+from moot.core.text import REASON, command_line, counted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from moot.core.lifecycle import Lifecycle
+    from moot.core.payload import Payload
     from moot.core.reactions import Step, World
     from moot.core.task import Moved, Task
 
@@ -99,3 +103,39 @@ def _next(task: Task, author: str, moved: Moved, life: Lifecycle) -> str:
     if task.phase == "open" and life.edge("claim", task.state) is not None:
         return f"{state} again. To continue with it: `{by_verb('claim', task.id)}`"
     return f"{state}."
+
+
+_FIELDS = ("title", "body", "priority", "ttl")
+
+
+def changed_tasks(key: str, happened: Payload, world: World) -> Iterator[Step]:
+    task = world.task(key)
+    match happened:
+        case Noted():
+            who, to, text = happened.who, task.holder, happened.text
+        case Edited():
+            fields = ", ".join(name for name in _FIELDS if happened.__dict__[name] is not None)
+            who, to = happened.who, task.holder
+            text = f"{key} was edited ({fields}). `{command_line('task show', key)}` shows it."
+        case Assigned():
+            who, to = happened.who, happened.to
+            text = f"{key} is assigned to you: {task.title}\n\nClaim it: `{command_line('task claim', key)}`."
+        case Unassigned():
+            why = f": {happened.reason}" if happened.reason else ""
+            who, to, text = happened.who, happened.to, f"{key} is no longer assigned to you{why}."
+        case _:
+            return
+    if to is not None and not same_agent(who, to):
+        yield from notice(world, "note", (to,), who, text, thread=key, task=key)
+
+
+def overrides(happened: Payload, world: World) -> Iterator[Step]:
+    if not isinstance(happened, Overridden) or same_agent(happened.holder, happened.who):
+        return
+    files = counted(happened.count, "file")
+    said = f"{label(happened.who)} overrode your claim {happened.id} in a {happened.act} that changes {files}:"
+    more = happened.count - len(happened.paths[:SHOWN_LIMIT])
+    lines = [said, *happened.paths[:SHOWN_LIMIT], *([f"and {more} more"] if more else [])]
+    reason = ("", f"The reason: {happened.reason}") if happened.reason else ()
+    text = "\n".join((*lines, *reason))
+    yield from notice(world, "note", [happened.holder], happened.who, text, thread=happened.id)
