@@ -150,21 +150,23 @@ class ViewsFile:
                     if os.path.lexists(self.path + beside):
                         os.unlink(self.path + beside)
                 os.rename(draft, self.path)
-        except BaseException:
+        finally:
             for beside in ("", *_BESIDE):
                 discard(draft + beside)  # to free space on a full disk
-            raise
-        finally:
             os.close(folder)
 
     def _create(self, path: str) -> None:
         os.close(open_private(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o664))
         db = apsw.Connection(path)
         try:
-            # Rows are rarely deleted, and fewer pages change without vacuum. Leaving the WAL syncs the file.
-            for setting in ("auto_vacuum = NONE", "journal_mode = WAL", "synchronous = NORMAL"):
-                db.execute(f"PRAGMA {setting}").fetchall()
-            db.execute(self.script())
+            # Rows are rarely deleted, and fewer pages change without vacuum. The WAL comes last: nothing is in it.
+            for step in (
+                "PRAGMA auto_vacuum = NONE",
+                "PRAGMA journal_mode = OFF",
+                self.script(),
+                "PRAGMA journal_mode = WAL",
+            ):
+                db.execute(step).fetchall()
         except apsw.Error as error:
             raise unavailable(self.directory, error, db.system_errno) from error
         finally:
