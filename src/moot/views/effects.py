@@ -19,8 +19,7 @@ def due(store: Store, handler: str, now: float, limit: int) -> list[str]:
 
 def next_due(store: Store, handler: str) -> float | None:
     """When the next waiting effect is due, in seconds since 1970."""
-    row = store.row("next_effect", handler)
-    return None if row is None or row[0] is None else float(row[0])
+    return store.value("next_effect", handler)
 
 
 def taken(store: Store, handler: str) -> list[Effect]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from moot.core import timestamps
 from moot.core.deciders.feed import FeedNoted, Listed, Posted, merged
-from moot.core.json_codec import dumps, dumps_ascii, loads, spread, storable
+from moot.core.json_codec import dumps, loads, spread, storable
 from moot.core.record import ATOMS, Record
 from moot.views.queries import ALL
 
@@ -79,33 +79,15 @@ def put(store: Store, event: Event, feed: str, known: type[Payload]) -> None:
 
 def shown(value: Any, place: str = PLACE) -> str:
     """The value as `json.dumps(value, indent=2, ensure_ascii=False)` writes it, indented for its place."""
-    text = _written(value, place)
-    try:
-        text.encode()
-    except UnicodeEncodeError:  # only an imported log can have half of a surrogate pair
-        return _written(loads(dumps_ascii(_escaped(value))), place)
-    return text
-
-
-def _written(value: Any, place: str) -> str:
     if not isinstance(value, (dict, list, tuple)) or not value:
         return dumps(value)
     inner = f"{place}  "
     if isinstance(value, dict):
         if ATOMS.issuperset(map(type, value.values())) and all(type(key) is str for key in value):
             return f"{{\n{inner}{spread(value, f',{chr(10)}{inner}')[1:-1]}\n{place}}}"
-        parts = [f"{dumps(str(key))}: {_written(item, inner)}" for key, item in value.items()]
+        parts = [f"{dumps(str(key))}: {shown(item, inner)}" for key, item in value.items()]
         return f"{{\n{inner}{f',{chr(10)}{inner}'.join(parts)}\n{place}}}"
-    return f"[\n{inner}{f',{chr(10)}{inner}'.join(_written(item, inner) for item in value)}\n{place}]"
-
-
-def _escaped(value: Any) -> Any:
-    """The value with halves of surrogate pairs written out."""
-    if isinstance(value, str):
-        return value.encode("utf-8", "backslashreplace").decode()
-    if isinstance(value, dict):
-        return {_escaped(key): _escaped(item) for key, item in value.items()}
-    return [_escaped(item) for item in value] if isinstance(value, (list, tuple)) else value
+    return f"[\n{inner}{f',{chr(10)}{inner}'.join(shown(item, inner) for item in value)}\n{place}]"
 
 
 # --- reading ---------------------------------------------------------------------------------------------------------
@@ -158,8 +140,7 @@ def by_fingerprint(store: Store, feed: str, prints: Iterable[str]) -> dict[str, 
 
 def shown_text(store: Store, feed: str, since: float) -> bytes:
     """The entries that a file shows, as its bytes between the brackets. `since`: older ones have left it."""
-    row = store.row("feed_shown", feed, since, BETWEEN)
-    return (row[0] if row else None) or b""
+    return store.value("feed_shown", feed, since, BETWEEN) or b""
 
 
 def shown_texts(store: Store, feed: str, since: float) -> Iterator[tuple[int, str]]:
@@ -179,20 +160,18 @@ def rows(store: Store, feed: str, name: str, between: tuple[str, str] | None = N
 
 def row(store: Store, feed: str, name: str, key: str) -> Any:
     """A row of a list; None if there is none."""
-    found = store.row("feed_row", feed, name, key)
-    return None if found is None else loads(found[0])
+    text = store.value("feed_row", feed, name, key)
+    return None if text is None else loads(text)
 
 
 def list_text(store: Store, feed: str, name: str, most: int | None = None) -> str:
     """The rows of a list, or the newest of them, as the text between the brackets."""
-    found = store.row("feed_list", feed, name, BETWEEN, ALL if most is None else most)
-    return (found[0] if found else None) or ""
+    return store.value("feed_list", feed, name, BETWEEN, ALL if most is None else most) or ""
 
 
 def table_text(store: Store, feed: str, name: str) -> str:
     """The same as an object: each row under its key, sorted by key."""
-    found = store.row("feed_table", feed, name, BETWEEN)
-    return (found[0] if found else None) or ""
+    return store.value("feed_table", feed, name, BETWEEN) or ""
 
 
 def notes(store: Store, feed: str, after: int = 0, upto: int = ALL) -> list[FeedNote]:

@@ -81,8 +81,7 @@ def unread(
     if not me.here or incarnation not in (None, me.incarnation):
         return None
     boxes = dumps([box.lower() for box in mailboxes_of(me, shared_roles)])
-    row = store.row("count_new", boxes, me.principal, me.name.lower(), now, most)
-    return int(row[0]) if row else 0, me.name
+    return int(store.value("count_new", boxes, me.principal, me.name.lower(), now, most)), me.name
 
 
 def settled(store: Store, mailbox: str, reader: str, limit: int) -> list[Delivery]:
@@ -97,8 +96,7 @@ def count_settled(store: Store, mailbox: str, reader: str) -> tuple[int, int]:
 
 
 def count_open(store: Store, mailbox: str) -> int:
-    row = store.row("count_open", mailbox.lower())
-    return int(row[0]) if row else 0
+    return int(store.value("count_open", mailbox.lower()))
 
 
 def waiting(store: Store) -> list[Delivery]:
@@ -159,14 +157,13 @@ def messages_of_task(store: Store, task: str, attempt: int | None = None, kind: 
 
 def last_of_kind(store: Store, kind: str) -> Message | None:
     """The newest message of this type that belongs to an attempt of a task."""
-    row = store.row("last_of_kind", kind)
-    return Message.of(loads(row[0])) if row else None
+    body = store.value("last_of_kind", kind)
+    return Message.of(loads(body)) if body else None
 
 
 def last_ended(store: Store, lifecycle: str) -> str | None:
     """When a task of this lifecycle was last done or stopped."""
-    row = store.row("last_ended", lifecycle)
-    return row[0] if row else None
+    return store.value("last_ended", lifecycle)
 
 
 def _prefixed(store: Store, kind: str) -> Iterator[tuple[str, int, Any]]:
@@ -212,8 +209,7 @@ def thing_ids(store: Store, kind: str, first: str, end: str) -> list[str]:
 
 def count_things(store: Store, kind: str, *, ended: bool = False) -> int:
     """The number of these entities."""
-    row = store.row("count_things", kind, ended)
-    return int(row[0]) if row else 0
+    return int(store.value("count_things", kind, ended))
 
 
 def told(store: Store, name: str) -> set[str]:
@@ -257,8 +253,7 @@ def ready(store: Store, limit: int = 100, besides: Iterable[str] = ()) -> list[T
 
 def count_ready(store: Store, besides: Iterable[str] = ()) -> int:
     """The number of these tasks."""
-    row = store.row("count_ready", dumps(list(besides)))
-    return int(row[0]) if row else 0
+    return int(store.value("count_ready", dumps(list(besides))))
 
 
 def planned_tasks(store: Store) -> dict[str, str]:
@@ -294,8 +289,7 @@ def dependents(store: Store, task: str) -> list[str]:
 
 
 def highest_number(store: Store) -> int:
-    row = store.row("highest_number")
-    return int(row[0] or 0) if row else 0
+    return store.value("highest_number") or 0
 
 
 def tasks_numbered(store: Store, number: int) -> list[str]:

@@ -30,8 +30,7 @@ def state(
         return special(store, name, parts)
     stream = stream or known.stream(name)
     if known.state is None:
-        row = store.row("entity", stream)
-        return None, int(row[0]) if row else 0
+        return None, store.value("entity", stream) or 0
     return store.state(stream, known.state) or (known.new(name), 0)
 
 
@@ -59,8 +58,7 @@ def graph(store: Store, names: Iterable[str]) -> tuple[Graph, int]:
     needs: dict[str, frozenset[str]] = {}
     for name, need in store.rows("reachable_edges", dumps(list(names))):
         needs[name] = needs.get(name, frozenset()) | {need}
-    row = store.row("graph_version")
-    return Graph(needs=needs), row[0] if row else 0
+    return Graph(needs=needs), store.value("graph_version") or 0
 
 
 def mailbox(store: Store, name: str, ids: Iterable[str]) -> tuple[Mailbox, int]:

@@ -78,6 +78,11 @@ class Store(ViewsFile):
         except _TROUBLE as error:
             raise self._given_up(error) from error
 
+    def value(self, query: str, *bindings: Any) -> Any:
+        """The first column of the first row; None if there is no row."""
+        row = self.row(query, *bindings)
+        return row[0] if row is not None else None
+
     def all_rows(self, table: str) -> Iterator[tuple[Any, ...]]:
         """Everything in one of the tables of schema.sql, sorted by key."""
         sql = self.sql.get(f"everything_of_{table}") or self.sql["everything"].format(table=table)
