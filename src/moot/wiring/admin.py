@@ -127,7 +127,7 @@ class Admin(Opener):
                 from moot.mirrors.pack_files import WorktreeFiles
 
                 findings += checkup(call, WorktreeFiles(place))
-                return findings + _ignored(place, call) + guard_findings(place)
+                return findings + guard_findings(place)
         except MootError as error:
             return [*findings, Finding(error.code, good=False, message=error.message, remedy=error.remedy)]
 
@@ -140,15 +140,6 @@ def _forms(call: Call) -> list[Form]:
         return []
 
 
-def _ignored(place: Place, call: Call) -> list[Finding]:
-    """Whether git ignores all files of the packs, if it was told to ignore some."""
-    wrong = git_exclude.missing(place, _forms(call))
-    if not wrong:
-        return []
-    said = f"git does not ignore {', '.join(wrong[:5])}{'…' if len(wrong) > 5 else ''}"
-    return [Finding("git exclude", good=False, message=said, remedy="`moot init` adds them.")]
-
-
 def _paragraph(call: Call) -> str:
     """The text for AGENTS.md: with roles that have briefs, it points to them."""
     roles = [role.name for pack in call.packs.packs for role in pack.roles if role.brief]
@@ -158,9 +149,7 @@ def _paragraph(call: Call) -> str:
 def _excluding(made: Created, found: git_exclude.Excluded | None) -> Created:
     if found is None:
         return made
-    return made.replace(
-        excluded=found.lines, exclude_file=found.path, exclude_problem=found.problem, tracked=found.tracked
-    )
+    return made.replace(excluded=found.lines, exclude_file=found.path, exclude_problem=found.problem)
 
 
 def _usual_lifecycle(name: str, place: Place) -> str:

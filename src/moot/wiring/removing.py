@@ -202,8 +202,6 @@ class WorkspaceRemoval:
                 yield RemovalItem(one.path, "a hook that calls the guard; remove its lines by hand")
             elif one.before is not None and one.state not in _OURS:
                 yield RemovalItem(one.before, "an earlier hook, which was replaced")
-        if (ignoring := git_exclude.leftover(place)) is not None:
-            yield RemovalItem(ignoring, "lines of moot that somebody changed; remove them by hand")
         old = left_behind.find(place, self._cwd)
         if old is not None:
             yield RemovalItem(os.path.dirname(old), "a log from before `git init`")

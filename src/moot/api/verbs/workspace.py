@@ -70,7 +70,6 @@ class Created(Record):
     excluded: tuple[str, ...] = ()  # what git ignores: lines of `exclude_file`
     exclude_file: str = ""
     exclude_problem: str = ""  # why the lines could not be written
-    tracked: tuple[str, ...] = ()  # files of packs that git tracks, so it does not ignore them
     adopted: str = ""  # what was taken over from existing files of packs, in words
     paragraph: str = PARAGRAPH
 
@@ -129,13 +128,12 @@ class Opener(ABC):
 def init(opener: Opener, pack: tuple[str, ...], carry_over: bool, no_exclude: bool) -> Answer:
     created = opener.create(pack, carry_over=carry_over, exclude=not no_exclude)
     written = created.excluded and not created.exclude_problem
-    beside = ", except those that it tracks" if created.tracked else ""
     lines = [
         f"{'Created a' if created.new else 'Found the'} workspace in {created.root} (state in {created.state}).",
         *([f"The log continues; the old one is kept as {created.carried_over}."] if created.carried_over else []),
         *([f"Active packs: {', '.join(created.packs)}."] if created.packs else []),
         *([f"Taken over from their files: {created.adopted}."] if created.adopted else []),
-        *([f"git ignores the files that they write{beside}: {created.exclude_file}"] if written else []),
+        *([f"git ignores the files that they write: {created.exclude_file}"] if written else []),
         "",
         "Suggested text for AGENTS.md or CLAUDE.md:",
         "",
@@ -150,10 +148,6 @@ def _about_git(created: Created) -> Iterator[Notice]:
         lines = " ".join(created.excluded)
         said = f"{created.exclude_file} was not changed: {created.exclude_problem}. git does not ignore the files of"
         yield Notice("not_excluded", f"{said} the packs until it has these lines: {lines}")
-    if created.tracked:
-        listed = ", ".join(created.tracked)
-        said = f"git tracks {listed}: an old commit brings old entries back. `git rm --cached` takes a file out of git;"
-        yield Notice("mirrors_tracked", f"{said} then `moot init` lets git ignore it.")
 
 
 def doctor(opener: Opener) -> Answer:
