@@ -6,7 +6,7 @@ from contextlib import closing
 
 import pytest
 
-from moot.api.log_position import LogPosition
+from moot.api.verbs.events import LogPosition
 from moot.logs.sqlite import SqliteLog
 from tests.logs.conformance import draft
 from tests.logs.roles import commit

@@ -41,7 +41,7 @@ OUTSIDE = (
 
 EVERYWHERE = words("""
     moot moot.api moot.api.answer moot.api.catalogue moot.api.call moot.api.protocol moot.api.pool moot.api.verbs
-    moot.api.setup moot.api.workspace
+    moot.api.workspace
     moot.core moot.core.claims moot.core.json_codec moot.core.errors moot.core.event moot.core.identity
     moot.core.ids moot.core.kind moot.core.task.leases
     moot.core.lifecycle moot.core.payload moot.core.principal moot.core.record
@@ -62,11 +62,10 @@ EVERYWHERE = words("""
 MAIL = [
     "moot.core.addresses",
     "moot.api.verbs.mail",
-    "moot.api.hints",
     "moot.api.message_view",
     "moot.api.verbs.mail.send",
 ]
-INBOX = ["moot.api.hints", "moot.api.message_view", "moot.api.verbs.mail", "moot.api.verbs.mail.inbox"]
+INBOX = ["moot.api.message_view", "moot.api.verbs.mail", "moot.api.verbs.mail.inbox"]
 WRITING = ["moot.core.integrity", "moot.core.integrity.chain", "moot.views.project"]  # whoever appends, or catches up
 KEEPING = [
     "moot.private_files",

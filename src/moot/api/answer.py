@@ -8,11 +8,14 @@ table       columns and rows, for people at a terminal
 from __future__ import annotations
 
 from moot.core.record import Record
+from moot.core.text import counted, from_agent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
+
+    from moot.api.call import Call
 
 
 class Marked(Record):
@@ -55,3 +58,25 @@ def plain(result: Any) -> Any:
     if isinstance(result, dict):
         return {key: plain(value) for key, value in result.items()}
     return result
+
+
+def typed(call: Call, command: str) -> str:
+    """The command, with the caller's name if it names itself in every command."""
+    return by(named(call), command)
+
+
+def by(agent: str | None, command: str) -> str:
+    """The command, with the name of the agent, if any."""
+    return from_agent(command, agent) if agent else command
+
+
+def named(call: Call) -> str | None:
+    """The name of an agent that names itself by `--agent`."""
+    me = call.me() if call.caller.why == "--agent" else None
+    return me.name if me else None
+
+
+def warn_of_more(call: Call, limit: int, more: int, noun: str) -> None:
+    """`limit`: the value of --limit. `more`: the number of items that it left out."""
+    if more > 0:
+        call.warn("more", f"{counted(more, f'more {noun}')}: use --limit {limit + more}.")

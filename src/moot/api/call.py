@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
     from moot.api.answer import Answer
     from moot.api.catalogue import Verb
-    from moot.api.setup import Setup
-    from moot.api.workspace import Workspace
+    from moot.api.workspace import Setup, Workspace
     from moot.core.deciders.agent import Agent
     from moot.core.event import Event, Key
     from moot.engine.engine import Engine, Outcome

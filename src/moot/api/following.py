@@ -9,9 +9,8 @@ from __future__ import annotations
 import time
 
 from moot.api.answer import Notice
-from moot.api.log_position import LogPosition
-from moot.api.task_events import about_task
-from moot.api.verbs.events import PAUSE, in_trouble, matches
+from moot.api.explain import about_task
+from moot.api.verbs.events import PAUSE, LogPosition, in_trouble, matches
 from moot.core.errors import Unavailable
 from moot.core.record import Record
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from moot.api.answer import Answer
-from moot.api.hints import by, named, typed
+from moot.api.answer import Answer, by, named, typed
 from moot.api.message_view import waiting_messages
 from moot.api.verbs.events import until
 from moot.api.verbs.tasks.claiming import startable

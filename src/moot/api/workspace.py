@@ -6,19 +6,26 @@
 from __future__ import annotations
 
 from moot.api.call import Call
+from moot.core.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from typing import Self
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any, Self
 
     from moot.api.answer import Notice
     from moot.api.pool import Pool
-    from moot.api.setup import Setup
+    from moot.api.protocol import Packs
+    from moot.api.protocol.mirrors import Mirrors
+    from moot.core.errors import MootError
     from moot.core.identity import Caller
+    from moot.core.lifecycle import Lifecycle
+    from moot.core.reactions import Reaction
     from moot.engine.clock import Clock
     from moot.engine.presence import Presence
+    from moot.engine.unit_of_work import Work
     from moot.location import Place
+    from moot.settings import Settings
     from moot.time_travel import Moment
 
     # What is being done, how much of it is done, and of how much: 0 if that is unknown, -1 if `done` are seconds.
@@ -93,3 +100,19 @@ class Workspace:
             from moot.engine.sweeping import sweep
 
             sweep(self.place.state, call.engine.log)
+
+
+class Setup(Record):
+    """The settings and packs in force. Replaced as a whole: an open call keeps the setup that it started with."""
+
+    settings: Settings
+    packs: Packs
+    lifecycles: Mapping[str, Lifecycle]
+    reactions: Sequence[Reaction]
+    rules: Mapping[str, Any] = {}  # the settings that can weaken a rule: see `moot.settings.rules`
+    in_force: str | None = ""  # the same in the form in which the log has them; None: unknown
+    closers: Sequence[Callable[[Work], None]] = ()  # of the packs, run after everything else is decided
+    requests: Callable[[Work, str], None] | None = None  # requests effects, if there are handlers
+    mirrors: Mirrors | None = None
+    signature: Any = None  # of moot.toml
+    problem: MootError | None = None  # why moot.toml cannot be used: then these are the defaults

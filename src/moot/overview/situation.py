@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from moot.api.hints import typed
+from moot.api.answer import typed
 from moot.api.verbs.tasks.mine import groups
 from moot.core.identity import how_to_say, reason
 from moot.core.principal import agent as principal_of

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from moot.api.answer import Answer, Table
+from moot.api.answer import Answer, Table, warn_of_more
 from moot.api.catalogue import Param, Verb
-from moot.api.more import warn_of_more
 from moot.core.deciders.run import known as known_run
 from moot.core.errors import Unknown
 from moot.core.principal import name_of

@@ -9,8 +9,7 @@ from moot import location as places
 from moot import settings as setting
 from moot.api.pool import LIMIT, Pool
 from moot.api.protocol import Packs
-from moot.api.setup import Setup
-from moot.api.workspace import Workspace
+from moot.api.workspace import Setup, Workspace
 from moot.core.errors import Unavailable, Usage
 from moot.core.lifecycle import CORE, with_receipts
 from moot.core.reactions import later

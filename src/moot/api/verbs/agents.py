@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from moot.api.answer import Answer, Table
+from moot.api.answer import Answer, Table, typed
 from moot.api.catalogue import KEY, Param, Verb
-from moot.api.hints import typed
 from moot.core.deciders.agent import Agent, Join, Joined, evolve
 from moot.core.identity import how_to_say, reason
 from moot.core.kind import meta_of

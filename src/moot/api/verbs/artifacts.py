@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from moot.api.answer import Answer, Table
+from moot.api.answer import Answer, Table, warn_of_more
 from moot.api.catalogue import KEY, Param, Verb
-from moot.api.more import warn_of_more
 from moot.core.deciders.artifact import Artifact, ArtifactCreated, CreateArtifact, ModifyArtifact
 from moot.core.deciders.dependency import DependencySatisfied
 from moot.core.errors import Unknown, Usage

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from moot.api.answer import Answer, Notice
 from moot.api.catalogue import Param, Verb
-from moot.api.explain import details, history, line
-from moot.api.task_events import about_task
+from moot.api.explain import about_task, details, history, line
 from moot.api.verbs.events import STREAMS, TYPES, check_types, matches
 from moot.core.text import counted, one_line
 

@@ -218,7 +218,7 @@ class Workspace(Verbs):
         self, types: Some, streams: Some, task: str | None, after: int | None, timeout: float | str | None
     ) -> tuple[int, float | None, tuple[tuple[str, ...], tuple[str, ...], str | None]]:
         """The arguments of a follower, checked at the call rather than at the first event."""
-        from moot.api.task_events import about_task
+        from moot.api.explain import about_task
         from moot.api.verbs.events import check_types
 
         workspace = self._opened()

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from itertools import islice
 
-from moot.api.answer import Answer, Table
+from moot.api.answer import Answer, Table, warn_of_more
 from moot.api.catalogue import KEY, Param, Verb
-from moot.api.more import warn_of_more
 from moot.api.verbs.effects.allow import consent_of, handlers_of
 from moot.core.deciders.effect import DropEffect, RetryEffect
 from moot.core.record import Record

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from moot.api.answer import Answer, Table
+from moot.api.answer import Answer, Table, named, typed
 from moot.api.catalogue import KEY, Param, Verb
-from moot.api.hints import named, typed
 from moot.api.message_view import (
     ROOM,
     Letter,

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from moot.api.answer import Answer
+from moot.api.answer import Answer, named
 from moot.api.catalogue import KEY, Param, Verb
-from moot.api.hints import named
 from moot.api.message_view import ROOM, message_lines, newest_whole, of_message
 from moot.core import addresses
 from moot.core.deciders.mailbox import AnswerMessage

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from moot.api.answer import Answer, Table
+from moot.api.answer import Answer, Table, warn_of_more
 from moot.api.catalogue import Param, Verb
-from moot.api.more import warn_of_more
 from moot.core import timestamps
 from moot.core.errors import Refused, Usage
 from moot.core.lifecycle import PHASES

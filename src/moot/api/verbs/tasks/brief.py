@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from moot.api.hints import typed
+from moot.api.answer import typed
 from moot.core.record import Record
 from moot.core.task import by_verb
 from moot.core.text import REASON, command_line, counted, fence, from_agent, option

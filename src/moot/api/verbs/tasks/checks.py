@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 
-from moot.api.answer import Answer, Table
+from moot.api.answer import Answer, Table, warn_of_more
 from moot.api.catalogue import Param, Verb
-from moot.api.more import warn_of_more
 from moot.core.deciders import receipt as receipts
 from moot.core.errors import Unknown, Usage
 from moot.core.identity import without_person

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from moot.api.answer import Answer, Table
+from moot.api.answer import Answer, Table, warn_of_more
 from moot.api.catalogue import KEY, Param, Verb
-from moot.api.more import warn_of_more
 from moot.api.verbs.artifacts import places, word
 from moot.core.deciders.dependency import DeclareNeed, Dependency, DependencySatisfied, DropNeed
 from moot.core.errors import Usage
