@@ -1,8 +1,8 @@
 """JSON in a protocol's files: read strictly, written in one format.
 
-Refuses what Python's parser accepts and other programs do not, with line and column: duplicate keys, NaN and Infinity,
-numbers that cannot be written back unchanged, halves of surrogate pairs, very deep nesting. Everything that `load`
-returns, `dump` can write.
+Refuses what Python's parser accepts and other programs do not, with its place: duplicate keys, NaN and Infinity,
+numbers that cannot be written back unchanged, halves of surrogate pairs, very deep nesting. For these, the place is the
+last one that looks like it. Everything that `load` returns, `dump` can write.
 
 This module does not know what the values mean.
 """
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 DEEPEST = 100
 _DEEP = "\n" + "  " * DEEPEST  # the indentation at that depth; strings contain no line breaks
+_TOO_DEEP = f"the value is nested more than {DEEPEST} levels deep"
+_TOO_LARGE = "a number is too large to be kept"
 _BOM = b"\xef\xbb\xbf"
 _SENTENCES = {
     "Extra data": "there is text after the end of the value",
@@ -39,7 +41,7 @@ class TornJson(form.Torn):
 
 
 class _Suspect(ValueError):
-    """A hook of the parser found something forbidden, but does not know where."""
+    """A hook of the parser found something forbidden, but does not know where: the reason, and the text to look for."""
 
 
 def load(data: bytes) -> object:
@@ -51,13 +53,15 @@ def load(data: bytes) -> object:
         value: object = json.loads(
             text, object_pairs_hook=_unique, parse_constant=_refuse, parse_float=_finite, parse_int=_integer
         )
+        if "\\ud" in text or "\\uD" in text or text.count("{") + text.count("[") > DEEPEST:
+            dump(value)
     except json.JSONDecodeError as error:
         raise TornJson(_sentence(error), error.lineno, error.colno) from None
-    except (_Suspect, RecursionError):
-        _refuse_faults(text)
-        raise
-    if _may_hide_a_fault(text):
-        _refuse_faults(text)
+    except _Suspect as error:
+        reason, wanted = error.args
+        raise TornJson(reason, *_position(text, max(text.rfind(wanted or text), 0))) from None
+    except RecursionError:
+        raise TornJson(_TOO_DEEP, 1, 1) from None
     return value
 
 
@@ -67,11 +71,22 @@ def dump(value: object) -> bytes:
 
     try:
         text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
+        data = text.encode() + b"\n"
+    except UnicodeEncodeError:
+        raise _Suspect("a string holds half of a surrogate pair", "\\ud") from None
     except RecursionError as error:
-        raise ValueError("the value is nested too deeply") from error
-    if _DEEP in text:  # Python's own limit depends on its version
-        _refuse_faults(text)
-    return text.encode() + b"\n"
+        raise ValueError(_TOO_DEEP) from error
+    if _DEEP in text and _is_too_deep(value):  # Python's own limit depends on its version
+        raise _Suspect(_TOO_DEEP, "")
+    return data
+
+
+def _is_too_deep(value: Any) -> bool:
+    layer = [value]
+    for _ in range(DEEPEST):
+        inside = (item.values() if isinstance(item, dict) else item for item in layer if isinstance(item, (dict, list)))
+        layer = [item for items in inside for item in items]
+    return any(isinstance(item, (dict, list)) for item in layer)
 
 
 def _decode(data: bytes) -> str:
@@ -98,20 +113,22 @@ def _sentence(error: JSONDecodeError) -> str:
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise _Suspect
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise _Suspect(f'the key "{key[:80]}" stands twice in one object', f'"{key}"')
+        found[key] = value
     return found
 
 
-def _refuse(_constant: str) -> NoReturn:
-    raise _Suspect
+def _refuse(constant: str) -> NoReturn:
+    raise _Suspect(f"{constant} is not JSON", constant)
 
 
 def _finite(digits: str) -> float:
     number = float(digits)
     if number in (float("inf"), float("-inf")):
-        raise _Suspect
+        raise _Suspect(_TOO_LARGE, digits)
     return number
 
 
@@ -119,63 +136,4 @@ def _integer(digits: str) -> int:
     try:
         return int(digits)
     except ValueError:
-        raise _Suspect from None
-
-
-def _may_hide_a_fault(text: str) -> bool:
-    """Whether the parser may have missed a fault: half a surrogate pair, or too many levels for `dump`."""
-    return "\\ud" in text or "\\uD" in text or text.count("{") + text.count("[") > DEEPEST
-
-
-def _refuse_faults(text: str) -> None:
-    """Find the first fault in a text that is valid JSON before it, and raise it as `Torn`."""
-    import re
-
-    # The closing quote is optional and the loops do not backtrack, so no text takes quadratic time.
-    tokens = re.compile(
-        r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[{}\[\]]|-?Infinity|NaN|-?[0-9][0-9.eE+-]*+', re.DOTALL | re.ASCII
-    )
-    colon = re.compile(r"[ \t\r\n]*+:")
-    levels: list[set[str] | None] = []
-    for token in tokens.finditer(text):
-        word = token[0]
-        if word in "{[":
-            levels.append(set() if word == "{" else None)
-        elif word in "}]":
-            levels[-1:] = []
-        keys = levels[-1] if levels and word[0] == '"' and colon.match(text, token.end()) else None
-        fault = _fault(word, keys, len(levels))
-        if fault:
-            raise TornJson(fault, *_position(text, token.start()))
-
-
-def _fault(word: str, keys: set[str] | None, depth: int) -> str | None:
-    if depth > DEEPEST:
-        return f"the value is nested more than {DEEPEST} levels deep"
-    if word[0] == '"':
-        try:
-            import json
-
-            string = json.loads(word)
-            string.encode()
-        except UnicodeEncodeError:
-            return "a string holds half of a surrogate pair"
-        except ValueError:
-            return "a string is not closed"
-        if keys is not None:
-            if string in keys:
-                return f"the key {word[:80]} stands twice in one object"
-            keys.add(string)
-    elif word[-1] in "yN":
-        return f"{word} is not JSON"
-    elif word[-1].isdigit():
-        return _number_fault(word)
-    return None
-
-
-def _number_fault(word: str) -> str | None:
-    try:
-        _integer(word) if word.lstrip("-").isdigit() else _finite(word)
-    except ValueError:
-        return "a number is too large to be kept"
-    return None
+        raise _Suspect(_TOO_LARGE, digits) from None
