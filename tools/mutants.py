@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,6 @@ ROOT = Path(__file__).resolve().parent.parent
 LIST = ROOT / "tests" / "mutants.toml"
 ROOMS = ("core", "engine")
 STAGES = ("tests/core", "tests/engine", "tests/logs")
-COPIED = ("src", "tests", "pyproject.toml", "tools")
 SECONDS = 600
 SWAPS = {
     ast.Eq: ("==", "!="),
@@ -140,32 +139,44 @@ def located(mutant: Mutant) -> tuple[Path, int] | None:
     return None
 
 
+def copied(folder: Path) -> None:
+    """Copy what git tracks or would add."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, check=True, capture_output=True, text=True
+    )
+    for name in filter(os.path.isfile, listed.stdout.splitlines()):
+        target = folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(name, target)
+
+
+def failing(folder: Path, stages: Sequence[str] = STAGES) -> str:
+    """The first of these folders with a test that fails; empty if all pass."""
+    environment = os.environ | {"PYTHONPATH": str(folder / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
+    for stage in stages:
+        command = [sys.executable, "-m", "pytest", "-qx", "-n0", "-p", "no:cacheprovider"]
+        command += [f"--basetemp={folder / 'tmp'}", "--timeout=60", stage]
+        try:
+            ran = subprocess.run(
+                command, check=False, cwd=folder, env=environment, capture_output=True, timeout=SECONDS
+            )
+        except subprocess.TimeoutExpired:
+            return f"{stage} (no end)"
+        if ran.returncode != 0:
+            return stage
+    return ""
+
+
 def killed_by(mutant: Mutant, file: Path, at: int) -> str:
     """The folder whose tests notice the mutant; empty if none does."""
     with tempfile.TemporaryDirectory(prefix="mutant") as name:
         folder = Path(name)
-        for part in COPIED:
-            source = ROOT / part
-            if source.is_dir():
-                shutil.copytree(source, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
-            else:
-                shutil.copy(source, folder / part)
+        copied(folder)
         target = folder / file
         lines = target.read_text(encoding="utf-8").split("\n")
         lines[at] = lines[at].replace(mutant["old"], mutant["new"])
         target.write_text("\n".join(lines), encoding="utf-8")
-        for stage in STAGES:
-            command = [sys.executable, "-m", "pytest", "-qx", "-n0", "-p", "no:cacheprovider", stage]
-            environment = os.environ | {"PYTHONPATH": str(folder / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
-            try:
-                ran = subprocess.run(
-                    command, check=False, cwd=folder, env=environment, capture_output=True, timeout=SECONDS
-                )
-            except subprocess.TimeoutExpired:
-                return f"{stage} (no end)"
-            if ran.returncode != 0:
-                return stage
-    return ""
+        return failing(folder)
 
 
 def main() -> int:
@@ -179,6 +190,13 @@ def main() -> int:
         write(draw(options.draw, options.seed))
         return 0
     mutants = tomllib.loads(LIST.read_text(encoding="utf-8"))["mutant"]
+
+    os.chdir(ROOT)
+    with tempfile.TemporaryDirectory(prefix="mutant") as name:
+        copied(Path(name))
+        if broken := failing(Path(name)):
+            print(f"{broken} fails without any mutant; repair that first")
+            return 2
 
     def judged(mutant: Mutant) -> str:
         found = located(mutant)

@@ -22,7 +22,7 @@ from moot.core.deciders.claims import decide
 from moot.core.errors import Unavailable, Usage
 from moot.location import caches
 from moot.overview import verbs as overview
-from moot.settings import Settings, bare_repository, seconds
+from moot.settings import Settings, seconds
 from moot.settings.lines import Lines
 from moot.settings.parse import KEYS, parse, size
 from moot.surfaces.cli import watching
@@ -243,31 +243,14 @@ def bare_with_worktrees(tmp_path: Path) -> list[Place]:
     return [location.find(str(tmp_path / name), {}) for name in ("one", "two")]
 
 
-def test_a_bare_repository_has_the_settings_of_the_worktree_in_which_it_was_made(tmp_path: Path) -> None:
+def test_a_bare_repository_has_its_settings_in_the_git_directory(tmp_path: Path) -> None:
     one, two = bare_with_worktrees(tmp_path)
-    location.create(two.root, {})
-    bare_repository.record(two)
-    bare_repository.record(one)
     (tmp_path / "one" / "moot.toml").write_text("tasks.attempts = 7")
-    for here in (one, two):
-        assert settings.source(here) is None, "the worktree that counts has none"
-    (tmp_path / "two" / "moot.toml").write_text("tasks.attempts = 8")
-    for here in (one, two):
-        assert settings.load(here).task_attempts == 8
-    assert bare_repository.ignored(one, settings.source(one)) == str(tmp_path / "one" / "moot.toml")
-    assert bare_repository.ignored(two, settings.source(two)) is None
+    assert settings.ignored(one, settings.source(one)) == str(tmp_path / "one" / "moot.toml")
     (tmp_path / "bare.git" / "moot.toml").write_text("tasks.attempts = 9")
     for here in (one, two, location.find(str(tmp_path / "bare.git"), {}, named=True)):
         assert settings.load(here).task_attempts == 9
-    assert bare_repository.ignored(two, settings.source(two)) == str(tmp_path / "two" / "moot.toml")
-
-
-def test_a_bare_repository_of_before_has_the_same_settings_for_every_caller(tmp_path: Path) -> None:
-    one, two = bare_with_worktrees(tmp_path)
-    (tmp_path / "two" / "moot.toml").write_text("tasks.attempts = 8")
-    assert [settings.load(here).task_attempts for here in (one, two)] == [8, 8]
-    (tmp_path / "one" / "moot.toml").write_text("tasks.attempts = 7")
-    assert [settings.load(here).task_attempts for here in (one, two)] == [7, 7]
+    assert settings.ignored(two, settings.source(two)) is None
 
 
 # What is said about a bad one

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -63,22 +62,3 @@ def test_git_init_above_a_plain_workspace_is_noticed(tmp_path: Path) -> None:
     assert "log_left_behind" in command("init", cwd=plain).err
     assert command("init", "--carry-over", cwd=plain).code == 0
     assert "remember me" in command("inbox", agent="Ada", cwd=plain).out
-
-
-def test_the_recorded_worktree_of_a_bare_repository_that_was_moved_is_missed_by_everybody(tmp_path: Path) -> None:
-    command = new_command(tmp_path)
-    git(tmp_path, "clone", "-q", "--bare", str(command.repo), "bare.git")
-    for name in ("one", "two"):
-        git(tmp_path / "bare.git", "worktree", "add", "-q", "-b", f"branch-{name}", f"../{name}")
-    one, two, moved = tmp_path / "one", tmp_path / "two", tmp_path / "moved"
-    (two / "moot.toml").write_text("tasks.attempts = 2\n")
-    command("init", cwd=two)
-    shutil.move(two, moved)
-    (one / "moot.toml").write_text("tasks.attempts = 1\n")
-    for start in (one, moved):
-        ran = command("board", cwd=start)
-        assert "git worktree repair" in ran.err, ran
-        assert f"those in {one / 'moot.toml'} apply" in ran.err
-    git(moved, "worktree", "repair")
-    for start in (one, moved):
-        assert "git worktree repair" not in command("board", cwd=start).err

@@ -1,7 +1,7 @@
 """The settings of a workspace: `moot.toml` in the root of the main worktree, one file for all worktrees.
 
-If the main worktree has no such file, the one in the current worktree is used. `moot.settings.bare_repository` finds
-the settings of a bare repository. Reading TOML is slow, so the parsed settings are cached by the file's signature. Only
+If the main worktree has no such file, the one in the current worktree is used. A bare repository has it in its git
+directory. Reading TOML is slow, so the parsed settings are cached by the file's signature. Only
 `moot.settings.parse` knows what the file may contain. It is loaded only when the cache is stale.
 """
 
@@ -13,6 +13,7 @@ from stat import S_ISREG
 
 from moot.core.errors import Unavailable
 from moot.core.record import Record
+from moot.location import MAIN
 from moot.location.gitdir import read
 from moot.location.trust import check_author
 
@@ -98,7 +99,7 @@ def signature(place: Place) -> list[Any] | None:
 
 def source(place: Place) -> str | None:
     """The path of the settings file for a place, if there is one."""
-    for root in _roots(place):
+    for root in homes(place):
         path = os.path.join(root, FILE)
         try:
             mode = os.stat(path).st_mode
@@ -114,12 +115,24 @@ def source(place: Place) -> str | None:
     return None
 
 
-def _roots(place: Place) -> tuple[str, ...]:
-    if place.main_root is not None:
-        return place.main_root, place.root
-    from moot.settings.bare_repository import roots
+def homes(place: Place) -> tuple[str, ...]:
+    """The directories to search for the settings, in order; new ones go into the first."""
+    in_main = place.worktree == MAIN and place.root != place.common
+    if place.common is not None and place.main_root is None and not in_main:
+        return (place.common,)
+    return place.main_root or place.root, place.root
 
-    return roots(place)
+
+def ignored(place: Place, used: str | None) -> str | None:
+    """The settings file of the current worktree, if it is not used and differs from the one in use."""
+    path = os.path.join(place.root, FILE)
+    if path == used or not os.path.isfile(path):
+        return None
+    try:
+        mine, theirs = read(path, _LARGEST), b"" if used is None else read(used, _LARGEST)
+    except OSError:
+        return path
+    return None if mine == theirs else path
 
 
 def seconds(value: object) -> float | None:

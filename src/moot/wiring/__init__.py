@@ -179,24 +179,13 @@ def _check_log(place: Place, cwd: str) -> None:
 def _elsewhere(place: Place) -> tuple[Notice, ...]:
     """A warning if the settings of this worktree are not those of the workspace."""
     from moot.api.answer import Notice
-    from moot.settings.bare_repository import ignored, lost
 
     source = setting.source(place)
-    gone = lost(place)
-    if gone is not None:
-        held = f"those in {source} apply" if source else "the workspace has no settings"
-        return (
-            Notice(
-                "settings_lost",
-                f"The worktree {gone}, whose settings were those of the workspace, no longer exists: {held}. "
-                "If it was moved, run `git worktree repair` in it; otherwise run `moot init` in the worktree whose "
-                "settings should apply.",
-            ),
-        )
-    mine = ignored(place, source)
+    mine = setting.ignored(place, source)
     if mine is None:
         return ()
-    held = f"those in {source} apply" if source else "the workspace has no settings of its own"
+    path = os.path.join(setting.homes(place)[0], setting.FILE)
+    held = f"those in {source} apply" if source else f"the settings of this workspace would be {path}"
     return (Notice("settings_ignored", f"The settings in {mine} are not used: {held}, for all worktrees."),)
 
 

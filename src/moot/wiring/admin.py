@@ -15,7 +15,6 @@ from moot.logs.sqlite import SqliteLog
 from moot.mirrors import git_exclude
 from moot.mirrors.adopting import adopted_since
 from moot.mirrors.forms import form_of
-from moot.settings import bare_repository
 from moot.wiring import left_behind, open_workspace
 from moot.wiring.packs import known as known_packs
 from moot.wiring.packs import pack
@@ -62,7 +61,6 @@ class Admin(Opener):
         left_behind.check_nothing_left(place, self._cwd)
         # The log first, so that the workspace exists even if the settings are invalid.
         new = SqliteLog.create(place.state) or kept is not None
-        bare_repository.record(place)
         settings = setting.load(place)
         if any(name not in settings.packs for name in packs):
             _turn_on(place, tuple(dict.fromkeys((*settings.packs, *packs))))
@@ -166,8 +164,8 @@ def settings_text(packs: tuple[str, ...], place: Place) -> str:
 
 def _turn_on(place: Place, packs: tuple[str, ...]) -> None:
     """Write a `moot.toml` that names the packs; never edit an existing one."""
-    home = place.main_root or bare_repository.home(place)
-    path = (None if place.main_root else setting.source(place)) or os.path.join(home, setting.FILE)
+    home = setting.homes(place)[0]
+    path = os.path.join(home, setting.FILE)
     line = settings_text(packs, place).partition("\n")[0]
     # An unpredictable name, so that no link can be planted there.
     draft = os.path.join(home, f".{setting.FILE}.{os.urandom(6).hex()}")
