@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import stat
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -43,15 +42,6 @@ def check_that_nothing_is_lost(run: Command, where: Path) -> None:
 
 def stamps(state: Path) -> list[str]:
     return sorted(path.name for path in state.glob("presence/*/*"))
-
-
-def test_carrying_a_log_over_robs_nobody(run: Command, tmp_path: Path) -> None:
-    plain = tmp_path / "plain"
-    busy(run, plain)
-    subprocess.run(["git", "init", "-q"], cwd=plain, check=True, timeout=60)
-    assert run("init", "--carry-over", cwd=plain).code == 0
-    assert stamps(plain / ".git" / "moot") == ["ada.1"]
-    check_that_nothing_is_lost(run, plain)
 
 
 @pytest.mark.parametrize("made", [True, False])

@@ -91,76 +91,27 @@ def test_a_directory_that_is_named_beats_the_variable(two: tuple[Command, Comman
 # A log that `git init` leaves behind
 
 
-def test_git_init_in_a_plain_workspace_is_noticed_and_its_log_is_carried_over(tmp_path: Path) -> None:
+def test_git_init_in_a_plain_workspace_is_noticed_and_the_remedy_continues_with_its_log(tmp_path: Path) -> None:
     command = new_command(tmp_path)
     plain = tmp_path / "plain"
     plain.mkdir()
     command("init", cwd=plain)
     command("join", "Ada", cwd=plain)
     assert command("send", "Ada", "remember me", agent="Ada", cwd=plain).code == 0
+    assert command("claim", "f.py", agent="Ada", cwd=plain).code == 0
     events = command("export", "-", cwd=plain).out
     subprocess.run(["git", "init", "-q"], cwd=plain, check=True, timeout=60)
     for words in (["board"], ["inbox"], ["send", "Ada", "x"]):
         ran = command("--json", *words, agent="Ada", cwd=plain)
         assert ran.error["error"] == "no_log"
         assert str(plain / ".moot" / "log.db") in ran.error["message"]
-        assert "moot init --carry-over" in ran.error["remedy"]
-    assert "log_left_behind" in command("init", cwd=plain).err, "nor is a new one begun beside it"
-    assert not (plain / ".git" / "moot" / "log.db").exists()
-    ran = command("--json", "init", "--carry-over", cwd=plain)
-    kept = Path(ran.result["carried_over"])
+    refused = command("--json", "init", cwd=plain).error
+    assert refused["error"] == "log_left_behind"
+    subprocess.run(["sh", "-c", refused["remedy"].split("`")[1]], cwd=plain, check=True, timeout=60)
     assert command("export", "-", cwd=plain).out == events
     assert "remember me" in command("inbox", agent="Ada", cwd=plain).out
-    assert kept.parent == plain / ".moot"
-    assert kept.stat().st_mode & 0o777 == 0o600
-    fresh = new_home(tmp_path, kept)
-    assert command("export", "-", cwd=fresh).out == events, "the old log is kept, whole"
+    assert command("join", "Eve", cwd=plain).code == 0
+    taken = command("claim", "f.py", "--json", agent="Eve", cwd=plain)
+    assert taken.error["error"] == "file_held", "Ada counts as seen as before"
     assert command("verify", cwd=plain).code == 0
-    assert "nothing_to_carry_over" in command("init", "--carry-over", cwd=plain).err
     assert command("init", cwd=plain).code == 0
-
-
-def new_home(tmp_path: Path, log: Path) -> Path:
-    """A plain workspace with this log."""
-    home = tmp_path / "fresh"
-    (home / ".moot").mkdir(parents=True, mode=0o700)
-    (home / ".moot" / "log.db").write_bytes(log.read_bytes())
-    return home
-
-
-def test_one_who_still_has_the_old_log_open_is_told_and_writes_nothing_into_it(tmp_path: Path) -> None:
-    from moot.core.errors import MootError
-    from moot.core.event import Commit, Draft
-    from moot.logs.sqlite import SqliteLog
-
-    command = new_command(tmp_path)
-    plain = tmp_path / "plain"
-    plain.mkdir()
-    command("init", cwd=plain)
-    command("join", "Ada", cwd=plain)
-    old = SqliteLog(str(plain / ".moot"))
-    try:
-        old.append(Commit(id="c1", at="2031-05-08T09:30:00.125Z", by="moot"), {}, [Draft("topic/a", "a:b", {"x": 1})])
-        subprocess.run(["git", "init", "-q"], cwd=plain, check=True, timeout=60)
-        assert command("init", "--carry-over", cwd=plain).code == 0
-        with pytest.raises(MootError) as told:
-            old.append(Commit(id="c2", at="2031-05-08T09:30:01.125Z", by="moot"), {}, [Draft("topic/a", "a:b", {})])
-        assert told.value.code == "no_log"
-    finally:
-        old.close()
-    new = SqliteLog(str(plain / ".git" / "moot"))
-    try:
-        assert "a:b" in [event.type for event in new.read(0, 100)], "also what was only in its write-ahead log"
-    finally:
-        new.close()
-
-
-def test_two_logs_are_not_made_one(tmp_path: Path) -> None:
-    command = new_command(tmp_path)
-    command("init")
-    plain = new_home(tmp_path, command.repo / ".git" / "moot" / "log.db")
-    (plain / ".moot").rename(command.repo / ".moot")
-    before = (command.repo / ".moot" / "log.db").read_bytes()
-    assert "workspace_exists" in command("init", "--carry-over").err
-    assert (command.repo / ".moot" / "log.db").read_bytes() == before
-    assert command("board").code == 0

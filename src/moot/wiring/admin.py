@@ -51,16 +51,15 @@ class Admin(Opener):
     def place(self) -> Place:
         return places.find(self._cwd, self._env, named=self._named)
 
-    def create(self, packs: tuple[str, ...], *, carry_over: bool = False, exclude: bool = True) -> Created:
+    def create(self, packs: tuple[str, ...], *, exclude: bool = True) -> Created:
         there = known_packs() if packs else []
         for name in packs:
             if name not in there:
                 raise Usage("unknown_pack", f"There is no pack {name!r}.", f"Known: {', '.join(there)}.", pack=name)
         place = places.create(self._cwd, self._env, named=self._named)
-        kept = left_behind.carry_over(place, self._cwd, self._env, self.progress) if carry_over else None
         left_behind.check_nothing_left(place, self._cwd)
         # The log first, so that the workspace exists even if the settings are invalid.
-        new = SqliteLog.create(place.state) or kept is not None
+        new = SqliteLog.create(place.state)
         settings = setting.load(place)
         if any(name not in settings.packs for name in packs):
             _turn_on(place, tuple(dict.fromkeys((*settings.packs, *packs))))
@@ -70,7 +69,6 @@ class Admin(Opener):
             state=place.state,
             new=new,
             packs=settings.packs,
-            carried_over=kept,
         )
         if not settings.packs:
             return _excluding(made, git_exclude.exclude(place, ()))

@@ -66,7 +66,6 @@ class Created(Record):
     state: str
     new: bool
     packs: tuple[str, ...]
-    carried_over: str | None = None  # path of the old log, if this one continues it
     excluded: tuple[str, ...] = ()  # what git ignores: lines of `exclude_file`
     exclude_file: str = ""
     exclude_problem: str = ""  # why the lines could not be written
@@ -110,7 +109,7 @@ class Opener(ABC):
         """Where the workspace is. It need not have a log."""
 
     @abstractmethod
-    def create(self, packs: tuple[str, ...], *, carry_over: bool = False, exclude: bool = True) -> Created: ...
+    def create(self, packs: tuple[str, ...], *, exclude: bool = True) -> Created: ...
 
     @abstractmethod
     def diagnose(self) -> list[Finding]: ...
@@ -125,12 +124,11 @@ class Opener(ABC):
     def remove(self, *, force: bool) -> Removal: ...
 
 
-def init(opener: Opener, pack: tuple[str, ...], carry_over: bool, no_exclude: bool) -> Answer:
-    created = opener.create(pack, carry_over=carry_over, exclude=not no_exclude)
+def init(opener: Opener, pack: tuple[str, ...], no_exclude: bool) -> Answer:
+    created = opener.create(pack, exclude=not no_exclude)
     written = created.excluded and not created.exclude_problem
     lines = [
         f"{'Created a' if created.new else 'Found the'} workspace in {created.root} (state in {created.state}).",
-        *([f"The log continues; the old one is kept as {created.carried_over}."] if created.carried_over else []),
         *([f"Active packs: {', '.join(created.packs)}."] if created.packs else []),
         *([f"Taken over from their files: {created.adopted}."] if created.adopted else []),
         *([f"git ignores the files that they write: {created.exclude_file}"] if written else []),
@@ -295,7 +293,6 @@ VERBS = (
         anybody=True,
         params=(
             Param("pack", "Enable a pack (repeatable). Writes moot.toml if there is none.", many=True),
-            Param("carry_over", "Continue the log that this folder had before `git init`.", type="flag"),
             Param("no_exclude", "Do not let git ignore the files of the packs; undo it.", type="flag"),
         ),
         examples=("moot init", "moot init --pack NAME"),
