@@ -7,6 +7,7 @@ A log is one total order of events per workspace, without gaps. Every implementa
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from os import getpid
 
 from moot.core.errors import Unavailable, Usage
 from moot.core.record import Record
@@ -73,24 +74,28 @@ def not_text(commit: str, text: str) -> Usage:
     return Usage("not_text", sentence, "Use valid Unicode. Only the data of an event may contain lone surrogates.")
 
 
+def check_process(process: int) -> None:
+    """Refuse a handle that the process `process` opened, in a child that was forked from it.
+
+    SQLite tracks its locks in memory, which a child inherits, while the locks themselves stay with the parent.
+    """
+    if getpid() != process:
+        raise Unavailable(
+            "forked",
+            "This process was forked from the one that opened the workspace.",
+            "Open the workspace again in this process: Workspace(path).",
+        )
+
+
 class Handle:
     """Options and findings of one open log. An engine that does not support them ignores them.
 
-    kept: the caller does not want the log upgraded, so an append to an `outdated` log is refused.
-    outdated: the log has the format of an older version of moot. It can be read; the first append upgrades it.
-    upgraded: the versions before and after, if this handle upgraded the log. The caller that reports it resets it.
     damage: why an event cannot be read. For this handle the log ends before that event.
     patience: seconds to wait for another writer; None for the engine's default.
     """
 
-    kept = False
-    upgraded: tuple[int, int] | None = None
     damage: Unavailable | None = None
     patience: float | None = None
-
-    @property
-    def outdated(self) -> bool:
-        return False
 
 
 class Log(ABC):

@@ -425,51 +425,25 @@ def test_many_threads_open_no_more_files_than_the_handles_need(workspace: Worksp
 # Forks
 
 
-@pytest.mark.timeout(120)
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
-def test_a_fork_while_calls_are_open_harms_neither_side(workspace: Workspace) -> None:
-    """Other threads are in the middle of calls, and the forking thread has one open, with which the child goes on."""
-    ended, failed = threading.Event(), []
-    wrote: list[str] = []
-
-    def write(name: str) -> None:
-        try:
-            while not ended.is_set():
-                wrote.append(ask(workspace, PERSON, "task add", title=name).result.id)
-        except MootError as error:
-            failed.append(error)
-
-    threads = [threading.Thread(target=write, args=(f"thread {n}",)) for n in range(HANDLES - 1)]
-    for thread in threads:
-        thread.start()
-    try:
-        with workspace.call(PERSON) as mine:
-            for number in range(10):
-                mine.run("task add", {"title": f"parent {number}"})
-                assert _in_a_child(workspace, mine, number) == 0
-    finally:
-        ended.set()
-        for thread in threads:
-            thread.join(PATIENCE)
-    assert failed == []
-    titles = [task.title for task in ask(workspace, PERSON, "board", all=True).result["tasks"]]
-    for kind in ("parent", "open call", "new call"):
-        assert sorted(t for t in titles if t.startswith(kind)) == sorted(f"{kind} {n}" for n in range(10))
-    assert len(wrote) == len(set(wrote)) == sum(title.startswith("thread") for title in titles)
-    ask(workspace, PERSON, "verify")
+@pytest.mark.timeout(60)
+def test_a_forked_child_is_refused_and_told_to_open_the_workspace_again(workspace: Workspace) -> None:
+    with workspace.call(PERSON) as mine:
+        mine.run("task add", {"title": "before"})
+        assert _in_a_child(lambda: mine.run("board", {})) == 0
+        assert _in_a_child(lambda: workspace.call(PERSON)) == 0
+        mine.run("task add", {"title": "after"})
+    assert len(ask(workspace, PERSON, "board", all=True).result["tasks"]) == 2
 
 
-def _in_a_child(workspace: Workspace, mine: Any, number: int) -> int:
-    """The open call goes on, and there are as many handles for new ones as before; how that ended."""
+def _in_a_child(use: Callable[[], object]) -> int:
+    """0 if it was refused there."""
     pid = os.fork()
     if not pid:
         status = 1
         try:
-            mine.run("task add", {"title": f"open call {number}"})
-            with ExitStack() as stack:
-                calls = [stack.enter_context(workspace.call(PERSON)) for _ in range(HANDLES - 1)]
-                calls[-1].run("task add", {"title": f"new call {number}"})
-            status = 0
+            use()
+        except MootError as error:
+            status = 0 if error.code == "forked" else 2
         finally:
             os._exit(status)
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])

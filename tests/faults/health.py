@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from contextlib import nullcontext
 from typing import Any
 
 import apsw
@@ -22,11 +21,10 @@ def wrong(root: str, script: str, acknowledged: list[Any]) -> str | None:
         if script == "repair":
             acknowledged = [*_in_the_copy(root), *acknowledged]
             _repair_again(root)
-        with scripts.newer() if script == "migrate" else nullcontext():
-            found = _of_the_log(root, acknowledged) or _of_the_work(root)
-            found = found or _of_the_file(os.path.join(scripts.state(root), "log.db"))
-            # A backup is whole, be it the old one or the new one.
-            return found or (_of_the_file(scripts.copy(root)) if script in ("backup", "restore", "repair") else None)
+        found = _of_the_log(root, acknowledged) or _of_the_work(root)
+        found = found or _of_the_file(os.path.join(scripts.state(root), "log.db"))
+        # A backup is whole, be it the old one or the new one.
+        return found or (_of_the_file(scripts.copy(root)) if script in ("backup", "restore", "repair") else None)
     except MootError as error:
         return f"{error.code}: {error.message}"
 

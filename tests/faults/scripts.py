@@ -1,4 +1,4 @@
-"""What a workspace does with its disk, as short scripts: the first start, a day's work, a migration, a rebuild.
+"""What a workspace does with its disk, as short scripts: the first start, a day's work, a rebuild, a backup.
 
 Each says what was acknowledged as it goes. They are run where the disk fails at each of their operations.
 """
@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import apsw
 
-from moot.logs.sqlite import file, queries
+from moot.logs.sqlite import file
 from moot.wiring.admin import Admin
 from tests.faults import disk
 from tests.faults.worker import ENV, entered
-from tests.logs import older
 
 if TYPE_CHECKING:
     from moot.api.call import Call
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
 Say = Callable[[list[Any]], None]
 FOLDER = ".moot"  # there is no git here: the state is where everybody can see it
 _FEW = 6  # pages: checkpoints belong to the day's work
-_ADDED = "CREATE TABLE extra (a TEXT) STRICT; INSERT INTO extra SELECT value FROM json_each('[1, 2, 3]');"
 
 
 def state(root: str) -> str:
@@ -70,8 +68,6 @@ def prepare(root: str, script: str) -> None:
         here.run("backup", {"file": copy(root)})
     if script == "repair":
         damage(root)
-    if script == "chain":
-        older.age(state(root), 3)
 
 
 def damage(root: str) -> None:
@@ -120,18 +116,6 @@ def rebuild(root: str, say: Say) -> None:
         does(here, say, "send", to=["Bob"], text="After the rebuild.")
 
 
-def migrate(root: str, say: Say) -> None:
-    """A program that knows one migration more opens the log."""
-    with newer(), session(root, "Ada") as here:
-        does(here, say, "send", to=["Bob"], text="After the migration.")
-
-
-def chain(root: str, say: Say) -> None:
-    """The log is one from before the chain, which is computed for all that it has before the first new event."""
-    with session(root, "Ada") as here:
-        does(here, say, "send", to=["Bob"], text="After the chain was computed.")
-
-
 def backup(root: str, say: Say) -> None:
     """A copy of the log, over one that is there, and work goes on."""
     with session(root) as here:
@@ -158,26 +142,10 @@ def copy(root: str) -> str:
     return os.path.join(root, "copy.db")
 
 
-@contextmanager
-def newer() -> Iterator[None]:
-    """As if this program had one migration more."""
-    known = queries.migrations()
-    plain = queries.migrations
-    try:
-        file.VERSION += 1
-        queries.migrations = lambda *_: [*known, (known[-1][0] + 1, _ADDED)]
-        yield
-    finally:
-        file.VERSION -= 1
-        queries.migrations = plain
-
-
 SCRIPTS: dict[str, Callable[[str, Say], None]] = {
     "start": start,
     "work": work,
     "rebuild": rebuild,
-    "migrate": migrate,
-    "chain": chain,
     "backup": backup,
     "restore": restore,
     "repair": repair,

@@ -8,7 +8,6 @@ import os
 import shutil
 import subprocess
 import sys
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import pytest
@@ -40,8 +39,6 @@ DAYS: dict[str, list[tuple[str, dict[str, Any]]]] = {
     ],
     "rebuild": [("verify", {"rebuild": True}), ("board", {})],
     "backup": [("backup", {"file": "copy.db", "force": True}), ("board", {})],
-    "migrate": [("send", {"to": ["Bob"], "text": "After the migration."}), ("board", {})],
-    "chain": [("send", {"to": ["Bob"], "text": "After the chain was computed."}), ("board", {})],
 }
 
 
@@ -62,11 +59,6 @@ def spend(root: str, day: str, said: list[Any]) -> list[tuple[int, str]]:
     return ends
 
 
-def program(day: str) -> AbstractContextManager[None]:
-    """The one of today, or one that knows a migration more."""
-    return scripts.newer() if day == "migrate" else nullcontext()
-
-
 def leftovers(root: str) -> list[str]:
     """What a command that failed should have taken away again."""
     return [name for name in os.listdir(scripts.state(root)) if name.startswith("log.db.") or ".db." in name]
@@ -76,14 +68,14 @@ def at_each_write(place: str, day: str, step: int, **how: Any) -> None:
     before, root = os.path.join(place, "before"), os.path.join(place, "now")
     scripts.prepare(before, day)
     shutil.copytree(before, root)
-    with FullDisk() as disk, program(day):
+    with FullDisk() as disk:
         assert spend(root, day, []) == []
     assert disk.count > 40
     for number in range(1 + step // 2, disk.count + 1, step):
         shutil.rmtree(root)
         shutil.copytree(before, root)
         said: list[Any] = []
-        with FullDisk(number, **how) as full, program(day):
+        with FullDisk(number, **how) as full:
             ends = spend(root, day, said)
         where = f"write {number} of {disk.count}: {ends}"
         assert {code for code, _ in ends} <= {7}, where

@@ -168,59 +168,6 @@ def fill(engine: Engine, room: int) -> None:
         say({"acked": acked, "code": error.code, "head": log.head()})
 
 
-def fork(engine: Engine, children: int) -> None:
-    """Use one handle on both sides of a fork, while another thread uses a second one."""
-    import threading
-
-    log, other = engine.open(), engine.open()
-    stop = threading.Event()
-
-    def busy() -> None:
-        number = 0
-        while not stop.is_set():
-            other.append(commit(f"thread-{number}"), {}, [Draft("thread", "thing:done", {})])
-            number += 1
-
-    thread = threading.Thread(target=busy)
-    thread.start()
-    codes = []
-    for child in range(children):
-        log.append(commit(f"parent-{child}"), {}, [Draft("parent", "thing:done", {})])
-        with log.exclusive():
-            pid = os.fork()
-            if pid == 0:
-                fine = isinstance(
-                    log.append(commit(f"child-{child}"), {}, [Draft("child", "thing:done", {})]), Appended
-                )
-                os._exit(0 if fine and _holds_real_locks(log.directory) else 1)  # type: ignore[attr-defined]
-        codes.append(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
-    stop.set()
-    thread.join()
-    say(codes)
-
-
-def fork_and_stay(engine: Engine) -> None:
-    """Fork inside `exclusive()`; the child leaves the block and lives on, the parent stays inside."""
-    log = engine.open()
-    come, gone = os.pipe()
-    with log.exclusive():
-        if os.fork():
-            os.read(come, 1)
-            say(os.getpid())
-            signal.pause()
-    os.write(gone, b"!")
-    wait_for_word()
-
-
-def _holds_real_locks(directory: str) -> bool:
-    """Whether the system knows of a lock of this process on the file, where it tells."""
-    if not os.path.exists("/proc/locks"):
-        return True
-    inode = os.stat(os.path.join(directory, "log.db")).st_ino
-    with open("/proc/locks", encoding="ascii") as file:
-        return any(f" {os.getpid()} " in line and line.split()[5].endswith(f":{inode}") for line in file)
-
-
 def read_as_nobody(engine: Engine) -> None:
     """Try to read and to append as a user who may not write there."""
     from moot.core.errors import Unavailable

@@ -13,8 +13,7 @@ from moot.core.errors import Unavailable, Usage
 from moot.core.event import Key
 from moot.log import Appended
 from moot.logs.sqlite import SqliteLog
-from moot.testing.memory_log import commits_of
-from tests.logs.conformance import LogConformance, draft, quiet
+from tests.logs.conformance import LogConformance, draft
 from tests.logs.engines import MemoryEngine
 from tests.logs.machine import LogMachine
 from tests.logs.roles import commit
@@ -44,24 +43,14 @@ def test_every_history_is_answered_as_by_a_list():
     run_state_machine_as_test(MemoryMachine, settings=settings(max_examples=60, stateful_step_count=30))
 
 
-def test_it_has_the_same_digests_and_hashes_as_a_file(tmp_path):
+def test_it_has_the_same_digests_as_a_file(tmp_path):
     memory = MemoryEngine().open()
-    memory.append(commit("one"), {}, [draft("a", text="ü\ud800"), draft("b")], Key("Yeats", "k", "d"))
-    memory.append(commit("two"), {"a": 1}, [draft("a", n=1)])
     SqliteLog.create(str(tmp_path))
     with closing(SqliteLog(str(tmp_path))) as log:
-        for each, drafts in commits_of(memory):
-            log.append(each, {}, [one.replace(digest=None) for one in drafts])
+        for each in (memory, log):
+            each.append(commit("one"), {}, [draft("a", text="ü\ud800"), draft("b")], Key("Yeats", "k", "d"))
+            each.append(commit("two"), {"a": 1}, [draft("a", n=1)])
         assert log.read() == memory.read()
-
-
-def test_its_backup_is_a_log_in_a_file(tmp_path):
-    memory = MemoryEngine().open()
-    memory.append(commit("one"), {}, [draft("a"), draft("b")])
-    assert memory.archive.backup(str(tmp_path / "log.db"), quiet) == 2
-    with closing(SqliteLog(str(tmp_path))) as log:
-        assert log.read() == memory.read()
-        assert log.workspace == memory.archive.identity()
 
 
 def test_a_reader_cannot_change_what_is_in_it():

@@ -7,12 +7,10 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
-import apsw
 import pytest
 
 from moot.log import Appended, Conflict
-from moot.logs.sqlite import SqliteLog
-from moot.logs.sqlite.archive import restore
+from moot.logs.sqlite import SqliteLog, restore
 from tests.logs.conformance import check_chain, draft, everything, quiet
 from tests.logs.roles import commit
 
@@ -35,8 +33,7 @@ def moved_into_place(other: Path, log: SqliteLog) -> None:
 
 def restored(other: Path, log: SqliteLog) -> None:
     """As by `moot restore`: the file stays, and has another content."""
-    with closing(apsw.Connection(str(other))) as source:
-        restore.replace(log.directory, source, quiet)
+    restore.replace(log.directory, str(other), quiet)
 
 
 @pytest.fixture(params=[moved_into_place, restored])

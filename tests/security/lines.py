@@ -12,8 +12,6 @@ from typing import Any
 from moot import Workspace
 from moot.surfaces.cli.main import main
 
-CORPUS = Path(__file__).parent / "corpus"
-
 
 def read(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]

@@ -9,16 +9,14 @@ import os
 import random
 import shutil
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from moot import Workspace
 from moot.core.errors import MootError
-from moot.logs.sqlite import file
-from moot.logs.sqlite.archive.rebuild import Rebuilt
-from moot.views.trial import Trial
+from moot.logs.sqlite import file, restore
+from moot.wiring import restoring
 from moot.wiring.admin import Admin
 from tests.security.lines import workspace
 
@@ -26,7 +24,7 @@ pytestmark = pytest.mark.usefixtures("person")
 
 PAGE = 4096
 ELSEWHERE = 300
-DAMAGED = ("damaged_log", "foreign_log", "no_log", "newer_log", "newer_events", "log_io", "old_format")
+DAMAGED = ("damaged_log", "foreign_log", "no_log", "log_version", "newer_events", "log_io")
 SEED = 20310508
 
 
@@ -67,12 +65,8 @@ class Victim:
         Admin(str(self.place), os.environ).restore(str(path), force=True)
 
     def rebuilt(self, path: Path) -> bool:
-        trial = Trial(str(self.state), anew=True)
-        try:
-            with closing(Rebuilt(str(path), trial.fold, lambda *_: None)) as new:
-                return new.head == self.head
-        finally:
-            trial.close()
+        with restore.room(str(self.state)) as room:
+            return restoring._Backup(str(path), room, str(self.state), lambda *_: None)._found.events == self.head
 
     def check_sound(self, head: int | None = None) -> None:
         with Workspace(self.place) as ws:

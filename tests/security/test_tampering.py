@@ -78,8 +78,8 @@ CHANGES = {
     "its digest and data": "UPDATE event SET digest = x'00', data = '{}' WHERE position = 4",
     "how it came in": "UPDATE commits SET via = 'cli' WHERE first = 4",
     "its hash": "UPDATE commits SET hash = x'00' WHERE first = 4",
-    "no hash any more": "UPDATE commits SET hash = NULL WHERE first = 4",
-    "no digest any more": "UPDATE event SET digest = NULL WHERE position = 4",
+    "no hash any more": "UPDATE commits SET hash = x'' WHERE first = 4",
+    "no digest any more": "UPDATE event SET digest = x'' WHERE position = 4",
 }
 
 

@@ -51,7 +51,7 @@ EVERYWHERE = words("""
     moot.core.reactions moot.core.reactions.releases
     moot.engine moot.engine.clock moot.engine.facts moot.location.gitdir moot.engine.engine moot.location
     moot.engine.presence moot.settings moot.location.trust moot.engine.unit_of_work
-    moot.fork_safety moot.log moot.private_files
+    moot.log moot.private_files
     moot.logs moot.logs.sqlite moot.logs.sqlite.bell moot.logs.sqlite.database moot.logs.sqlite.faults
     moot.logs.sqlite.codec moot.logs.sqlite.file moot.logs.sqlite.lock moot.logs.sqlite.log
     moot.logs.sqlite.platform_checks moot.logs.sqlite.queries moot.logs.sqlite.transaction

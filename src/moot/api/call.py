@@ -111,8 +111,6 @@ class Call:
         if self._problem is not None:
             self._go_on_without_settings(name, kind, self._problem)
         reads = not verb.writes or bool(given.get("peek")) or catalogue.only_looks(verb, kind)
-        # Reading an old log does not upgrade it. A caller without an identity can only read.
-        self.engine.log.handle.kept = reads or (kind == "look" and self.caller.nobody)
         self._reads = reads and self.past is None
         self.engine.log.handle.patience = READ_PATIENCE if self._reads and name not in _WHOLE_LOG else None
         if self.past is not None:
@@ -145,10 +143,6 @@ class Call:
 
     def _warn_of_the_log(self) -> None:
         handle = self.engine.log.handle
-        if handle.upgraded is not None:
-            from moot.api.notices import of_upgrade
-
-            self._warnings.append(of_upgrade(handle))
         if (damage := handle.damage) is not None:
             self.warn("damaged_log", f"{damage.message} The answer covers everything before it. {damage.remedy}")
         if self.past is not None and self.past.said:
@@ -278,14 +272,13 @@ class Call:
             raise
 
     def sync(self, news: Sequence[Event] | None = None, *, everything: bool = False, also: Sequence[str] = ()) -> None:
-        """Synchronize the mirrors, except where that would upgrade a log that is only read. See `Mirrors.sync`."""
-        handle = self.engine.log.handle
-        if self.mirrors is None or (handle.kept and handle.outdated):
+        """Synchronize the mirrors. See `Mirrors.sync`."""
+        if self.mirrors is None:
             return
         try:
             self._warnings += self.mirrors.sync(self, news, everything=everything, also=also)
         except Unavailable as error:
-            if error is not handle.damage:  # reads can continue on a damaged log
+            if error is not self.engine.log.handle.damage:  # reads can continue on a damaged log
                 raise
 
     def warn(self, code: str, message: str) -> None:

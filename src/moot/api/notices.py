@@ -10,7 +10,6 @@ if TYPE_CHECKING:
 
     from moot.api.call import Call
     from moot.core.event import Event
-    from moot.log import Handle
 
 
 def of_effects(call: Call, events: Sequence[Event]) -> Iterator[Notice]:
@@ -32,14 +31,3 @@ def of_waiting(caused: int, state: str) -> Iterator[Notice]:
         return
     said = f"{caused} effects wait" if caused > 1 else "An effect waits"
     yield Notice("nobody_handles", f"{said}, but no runner performs effects here. Start one: `moot handle`.")
-
-
-def of_upgrade(handle: Handle) -> Notice:
-    """This call upgraded the log."""
-    before, now = handle.upgraded or (0, 0)
-    handle.upgraded = None
-    return Notice(
-        "log_migrated",
-        f"The log was upgraded from version {before} to {now}. Older versions of moot can no longer open it; end "
-        "watchers and runners that are still running an older version.",
-    )

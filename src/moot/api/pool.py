@@ -6,11 +6,12 @@ The pool does not know callers or verbs.
 
 from __future__ import annotations
 
-from _thread import RLock, allocate_lock, get_ident
+from _thread import RLock, allocate_lock
+from os import getpid
 from weakref import ref
 
 from moot.core.errors import Unavailable, Usage
-from moot.fork_safety import Watched, watch
+from moot.log import check_process
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ LIMIT = 32  # engines: about eight file descriptors each
 PATIENCE = 30.0  # seconds to wait for an engine when all are in use
 
 
-class Pool(Watched):
+class Pool:
     """Engines that calls borrow. It holds no reference to an engine that is borrowed."""
 
     def __init__(self, make: Callable[[], Engine], limit: int = LIMIT) -> None:
@@ -31,14 +32,15 @@ class Pool(Watched):
         self._limit = limit
         self._guard = RLock()  # never held while a file is opened or closed; a collected call may give back inside
         self._idle: list[Engine] = []
-        self._borrowed: dict[int, tuple[ref[Engine], int]] = {}  # by id: the engine, and the thread that borrowed it
+        self._borrowed: dict[int, ref[Engine]] = {}  # by id
         self._opening = 0
         self._waiting: list[LockType] = []  # a lock for each waiting call, in the order of their arrival
         self._closed = False
-        watch(self)
+        self._process = getpid()
 
     def borrow(self) -> Engine:
         """An idle engine, or a new one. If the limit is reached, wait for one for a bounded time."""
+        check_process(self._process)
         bell: LockType | None = None
         try:
             while True:
@@ -98,14 +100,13 @@ class Pool(Watched):
 
     def _lend(self, engine: Engine) -> Engine:
         number = id(engine)
-        self._borrowed[number] = ref(engine, lambda gone: self._lost(number, gone)), get_ident()
+        self._borrowed[number] = ref(engine, lambda gone: self._lost(number, gone))
         return engine
 
     def _lost(self, number: int, gone: ref[Engine]) -> None:
         """A borrowed engine was collected instead of given back: there is room for another one."""
         with self._guard:
-            found = self._borrowed.get(number)
-            if found is not None and found[0] is gone:
+            if self._borrowed.get(number) is gone:
                 del self._borrowed[number]
                 self._ring()
 
@@ -119,15 +120,6 @@ class Pool(Watched):
                 self._waiting[0].release()
             except RuntimeError:
                 pass  # it is awake already
-
-    def after_fork_in_child(self) -> None:
-        """Forget other threads, which do not exist in the child, and what they borrowed.
-
-        The parent does nothing: whatever another thread is doing here, the child can continue with what it finds.
-        """
-        self._guard = RLock()
-        self._borrowed = {n: lent for n, lent in self._borrowed.items() if lent[1] == get_ident()}
-        self._opening, self._waiting = 0, []
 
 
 def _close(engine: Engine) -> None:

@@ -91,7 +91,7 @@ class Runner:
                     found = [*self._record_ended(), *self._take_due(left)]
                     trouble = None
                 except Unavailable as error:
-                    if drain or error.code == "newer_log":
+                    if drain or error.code == "log_version":
                         raise
                     if trouble != error.code:
                         yield Hint(error.code, f"{error.message} Trying again. {error.remedy}")

@@ -5,6 +5,7 @@
     presence/BOOT/~…             a presence stamp that was never renamed
     presence/BOOT/runner-….PID   the presence stamp of a runner whose process has ended
     effects/NAME                 the lock file of an effect, with no holder
+    restoring-…                  the copy of a backup
     /tmp/moot-run-…, moot-tree-… copies of the files that a handler runs, and of a git index
     views-N.db                   the views of another version, unused for 30 days
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     from moot.log import Log
 
-RUN, TREE = "moot-run-", "moot-tree-"  # prefixes of temporary folders
+RUN, TREE, RESTORE = "moot-run-", "moot-tree-", "restoring-"  # prefixes of temporary folders
 _TEMPORARY = 8  # random letters in the names that `tempfile` makes
 STAMP = "swept"  # a file whose modification time is the time of the last sweep
 _HOUR, _DAY = 3_600.0, 86_400.0
@@ -53,6 +54,7 @@ def sweep(state: str, log: Log | None = None) -> int:
             gone += _clean(boot, _is_stamp_draft, _HOUR) + _clean(boot, _is_of_dead_runner, _DAY)
         gone += runners.sweep(state, time.time() - _HOUR)
         sweep_rooms(_temporary())
+        sweep_rooms(state)
         gone += 0 if log is None else blob_names.sweep(state, log, time.time() - _DAY)
         unused = time.time() - _UNUSED
         gone += sum(discard(path) for path, written in others(state, VERSION) if written < unused)
@@ -84,7 +86,7 @@ def sweep_rooms(place: str) -> None:
 
 
 def _is_room(name: str) -> bool:
-    token = name.removeprefix(RUN).removeprefix(TREE)
+    token = name.removeprefix(RUN).removeprefix(TREE).removeprefix(RESTORE)
     return token != name and len(token) == _TEMPORARY and token.isascii() and token.replace("_", "a").isalnum()
 
 

@@ -78,6 +78,21 @@ def verify(engine: Engine, directory: str) -> Report:
     )
 
 
+def examine(engine: Engine, named: NamedBlobs) -> list[str]:
+    """What is wrong with a log that nobody else uses. Folds it into the private views of the engine.
+
+    `named` is told the blobs that its events reference.
+    """
+    chain, views = _Chain(blobs=False), engine.store
+    chain.named = named
+    views.begin()
+    upto = engine.log.head()
+    _audit(engine, chain, upto)
+    _fold(engine, views, chain, upto)
+    _check_log(engine, chain)
+    return chain.problems
+
+
 def _verified(engine: Engine, directory: str) -> Report:
     chain = _Chain(blobs=bool(Blobs(directory).stored()))
     live = engine.store
@@ -137,11 +152,15 @@ def _audit(engine: Engine, chain: _Chain, upto: int) -> None:
         chain.complain(f"a row is damaged: {error!r:.200}")
 
 
-def _judged(engine: Engine, fresh: Store, chain: _Chain) -> list[str]:
+def _check_log(engine: Engine, chain: _Chain) -> None:
     if engine.log.handle.damage is not None:
         chain.complain(
             f"position {engine.log.handle.damage.details['position']} cannot be read: {engine.log.handle.damage}"
         )
+
+
+def _judged(engine: Engine, fresh: Store, chain: _Chain) -> list[str]:
+    _check_log(engine, chain)
     # A damaged log cannot be folded into views that are worth comparing.
     return chain.problems or _compared(engine, fresh, chain)
 

@@ -21,7 +21,7 @@ from moot.log import REDACTIONS, Appended, Archive, Conflict, Duplicate, Handle,
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from moot.core.event import Commit, Draft, Key
@@ -44,9 +44,8 @@ class MemoryLogs:
         *,
         exclusive: bool = True,
         reading: bool = False,
-        progress: Callable[[str, int, int], None] | None = None,
     ) -> MemoryLog:
-        del reading, progress  # it is never upgraded, and reading writes nothing
+        del reading  # it writes nothing
         memory = self._memories.setdefault(os.path.realpath(directory), MemoryState())
         return MemoryLog(memory, exclusive=exclusive)
 
@@ -270,22 +269,8 @@ class MemoryArchive(Archive):
             progress(last, upto)
 
     def backup(self, path: str, progress: Progress, blobs: Iterable[BlobPieces] = ()) -> int:
-        """Write a file that `moot restore` accepts: a log in SQLite. It does not contain idempotency keys."""
-        import tempfile
-
-        from moot.logs.sqlite import SqliteLog, queries
-
-        memory = self._memory
-        with memory.guard, tempfile.TemporaryDirectory() as directory:
-            SqliteLog.create(directory)
-            copy = SqliteLog(directory)
-            for commit, drafts in commits_of(self._log):
-                copy.append(commit, {}, drafts)
-            with copy.database.busy, copy.database as connection:
-                connection.execute(queries.SQL["put_meta"], ("workspace", memory.identity))
-            head = copy.archive.backup(path, progress, blobs)
-            copy.close()
-        return head
+        del path, progress, blobs
+        raise Unavailable("no_archive", "A log in memory has no backup.", "Use a log in a file.")
 
     def redact(
         self,
@@ -314,19 +299,6 @@ class MemoryArchive(Archive):
 
     def _tombstones(self) -> list[dict[str, Any]]:
         return [loads(self._memory.texts[position - 1]) for position in self._memory.streams.get(REDACTIONS, ())]
-
-
-def commits_of(log: Log) -> list[tuple[Commit, list[Draft]]]:
-    """The whole log, commit by commit."""
-    from itertools import groupby
-
-    from moot.core.event import Commit, Draft
-
-    def draft(e: Event) -> Draft:
-        return Draft(e.stream, e.type, e.data, e.v, e.cause, e.thread, e.pack, e.digest)
-
-    found = groupby(log.read(0, log.head()), lambda e: Commit(e.commit, e.at, e.by, e.via))
-    return [(commit, [draft(event) for event in events]) for commit, events in found]
 
 
 def texts_of(commit: Commit, conditions: Mapping[str, int], events: Sequence[Draft], key: Key | None) -> list[str]:

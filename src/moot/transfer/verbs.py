@@ -228,9 +228,10 @@ VERBS = (
             Param("force", "Even if agents are present, or the log has events that the backup lacks.", type="flag"),
         ),
         examples=("moot restore ~/moot.db", "moot restore ~/moot.db --force"),
-        detail="The replaced log is kept beside the new one, with the date in its name, unless the backup contains all "
-        "of it. Text that was redacted since the backup is back, and named. Processes that have the workspace open "
-        "continue with the restored log. Effects that were performed since the backup are open again. For people only.",
+        detail="The file must be a whole log as `moot backup` makes it; otherwise it is refused. The replaced log is "
+        "kept beside the new one, with the date in its name, unless the backup contains all of it. Text that was "
+        "redacted since the backup is back, and named. Processes that have the workspace open continue with the "
+        "restored log. Effects that were performed since the backup are open again. For people only.",
         opens=False,
     ),
     Verb(

@@ -18,7 +18,7 @@ from moot.engine.clock import Clock
 from moot.engine.engine import Engine
 from moot.engine.presence import Presence
 from moot.logs.sqlite import SqliteLog
-from moot.logs.sqlite.file import NAME, RESTORING
+from moot.logs.sqlite.file import NAME
 from moot.views.store import Store
 
 TYPE_CHECKING = False
@@ -61,7 +61,7 @@ def open_workspace(
     _check_log(place, cwd)
     files = not reading and at is None  # whether the packs' files are kept in sync
     setup = _loaded(place, env, keep=not reading, files=files)
-    log = _logs(place.state, progress, reading=reading, past=at is not None)
+    log = _logs(place.state, reading=reading, past=at is not None)
     presence, past, make = Presence(place.state, clock), None, _engines(log, place.state, clock, reading=reading)
     if at is not None:
         from moot.time_travel import NoPresence, StoppedClock, engine_at, find
@@ -81,19 +81,11 @@ def open_workspace(
     return workspace
 
 
-def _logs(state: str, progress: Progress | None, *, reading: bool, past: bool) -> Callable[[], Log]:
+def _logs(state: str, *, reading: bool, past: bool) -> Callable[[], Log]:
     """A function that opens handles on the log."""
     opening = open_log
 
-    def opened() -> Log:
-        log = opening(state, reading=reading and not past, progress=progress)
-        if not reading and os.path.exists(os.path.join(state, RESTORING)):
-            from moot.logs.sqlite.archive.restore import tidy
-
-            tidy(state)  # a restore is running, or was killed
-        return log
-
-    return opened
+    return lambda: opening(state, reading=reading and not past)
 
 
 def _engines(log: Callable[[], Log], state: str, clock: Clock, *, reading: bool) -> Callable[[], Engine]:

@@ -86,14 +86,14 @@ class Admin(Opener):
 
     def restore(self, file: str, *, force: bool) -> RestoreResult:
         """Replace the log with a backup, even if the log cannot be opened."""
-        from moot.wiring.restoring import LogRestore
+        from moot.wiring import restoring
 
         people_only(self.caller, "`moot restore`")
         place = self.place
         left_out = ("MOOT_AGENT", "MOOT_INCARNATION", places.VARIABLE)
         env = {name: value for name, value in self._env.items() if name not in left_out}
         env[places.VARIABLE] = place.root  # so that it is found again
-        return LogRestore(place, self._cwd, env, file, self.progress, force=force, via=self._via).run()
+        return restoring.restore(place, self._cwd, env, file, self.progress, force=force, via=self._via)
 
     def plan_removal(self, *, force: bool) -> Removal:
         from moot.wiring.removing import WorkspaceRemoval

@@ -232,9 +232,9 @@ def until(
 def in_trouble(error: Unavailable) -> Notice:
     """The warning of an endless command about a failure that it retries.
 
-    Raises the error if a newer moot has upgraded the log, because retrying cannot help then.
+    Raises the error if this moot does not support the log, because retrying cannot help then.
     """
-    if error.code == "newer_log":
+    if error.code == "log_version":
         raise error
     return Notice(error.code, f"{error.message} Retrying. {error.remedy}")
 

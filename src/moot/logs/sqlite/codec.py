@@ -28,7 +28,7 @@ _EVENT = (
     "str",
     "int",
     "str?",
-    "bytes?",
+    "bytes",
 )
 _known: set[tuple[type, ...]] = set()  # valid combinations of column types that were seen
 
@@ -50,8 +50,7 @@ def event_of(row: tuple[Any, ...]) -> Event:
     data = fields[7] = loads(fields[7])
     if type(data) is not dict:
         raise ValueError("its data is not a JSON object")
-    if fields[14] is not None:
-        fields[14] = fields[14].hex()
+    fields[14] = fields[14].hex()
     return Event.in_order(fields)
 
 

@@ -49,8 +49,8 @@ def _next(database: Database, after: int, stream: str | None) -> int:
     """The position of the next row."""
     if stream is not None:
         try:
-            with database.busy, database as connection:
-                return int(connection.execute(queries.named("untrusted_log.sql")["next"], (stream, after)).get)
+            with database as connection:
+                return int(connection.execute(queries.SQL["next"], (stream, after)).get)
         except (apsw.Error, Unavailable, TypeError):
             pass  # it cannot be found out
     return after + 1

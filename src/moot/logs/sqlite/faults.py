@@ -79,31 +79,15 @@ def undecodable(path: str, position: int, what: str) -> Unavailable:
     return Unavailable("damaged_log", sentence, remedy, path=path, position=position)
 
 
-def half_restored(path: str) -> Unavailable:
-    remedy = "If `moot restore` is running, wait; otherwise run it again. The previous log is kept next to it."
-    return Unavailable("damaged_log", f"A restore of {path} is not complete.", remedy, path=path)
-
-
 def orphaned_wal(path: str) -> Unavailable:
     remedy = f"Put {path} back, or move {path}-wal and {path}-shm away to start an empty log."
     return Unavailable("damaged_log", f"{path} is missing, but {path}-wal still contains events.", remedy, path=path)
 
 
-def newer(path: str, version: int, known: int) -> Unavailable:
-    sentence = f"The log {path} has version {version}; this program supports version {known} and can only read it."
-    return Unavailable("newer_log", sentence, "Upgrade moot here.", path=path, version=version, known=known)
-
-
-def superseded(path: str, version: int, known: int) -> Unavailable:
-    sentence = f"A newer version of moot upgraded the log to version {version} while this program was running."
-    remedy = "Restart it with the new version."
-    return Unavailable("newer_log", sentence, remedy, path=path, version=version, known=known)
-
-
-def older(path: str, version: int, known: int) -> Unavailable:
-    sentence = f"The log {path} has version {version}. Only a command that writes can upgrade it to version {known}."
-    remedy = "Run a command that writes, such as `moot join` or `moot send`."
-    return Unavailable("older_log", sentence, remedy, path=path, version=version, known=known)
+def other_version(path: str, version: int, known: int) -> Unavailable:
+    sentence = f"The log {path} has version {version}; this program supports only version {known}."
+    remedy = "Upgrade moot here." if version > known else "Move the log away and run `moot init`. It was not changed."
+    return Unavailable("log_version", sentence, remedy, path=path, version=version, known=known)
 
 
 def read_only(path: str) -> Unavailable:
@@ -141,11 +125,6 @@ def locked(path: str, pid: int | None, seconds: float | None = None) -> Unavaila
 
 def closed(path: str) -> Unavailable:
     return Unavailable("log_closed", f"This handle on {path} was closed.", "Open the log again.", path=path)
-
-
-def forked(path: str) -> Unavailable:
-    sentence = f"The log {path} was in use by another thread when this process was forked."
-    return Unavailable("forked", sentence, "Fork while no thread uses the log, or start a new program.", path=path)
 
 
 def old_sqlite(version: str, needed: str) -> Unavailable:

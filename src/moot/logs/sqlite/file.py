@@ -1,4 +1,4 @@
-"""The file `log.db`: creating it, recognising it, connecting to it, migrating it.
+"""The file `log.db`: creating it, recognising it, connecting to it.
 
 A file that is not a complete log of moot is refused before SQLite opens it: SQLite would repair or fill it.
 """
@@ -14,7 +14,6 @@ from weakref import ref
 
 import apsw
 
-from moot.fork_safety import Watched, watch
 from moot.logs.sqlite import faults, platform_checks, queries
 from moot.logs.sqlite.lock import WriterLock
 from moot.private_files import check_private, make_folder, sync
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Protocol
 
-    from moot.log import Progress
-
     class User(Protocol):
         """Something that may have a log open."""
 
@@ -34,17 +31,13 @@ if TYPE_CHECKING:
 
 NAME = "log.db"
 LOCK = "lock"
-RESTORING = "restoring"  # a folder that exists while `restore.py` is at work
-# The content of `log.db` while a restore replaces a log that cannot be read.
-HALF = b"moot: a restore is at work here, or was interrupted. The log of before: "
 APPLICATION_ID = 0x6D6F6F74  # "moot"
-VERSION = 4  # the highest migration in schema/
+VERSION = 5  # of schema.sql; a log of any other version is refused
 
 _DRAFT = f"{NAME}."
 _MAGIC = b"SQLite format 3\x00"
 _LARGEST_IDLE_WAL = 16 << 20
 _WRITE_OUT = 2  # SYNC_FILE_RANGE_WRITE
-_CHAIN = "-- do: compute the chain over the rows that are there\n"
 _YES = array("i", [1])  # SQLite takes the address of an integer
 
 
@@ -102,13 +95,19 @@ def _fill(path: str) -> None:
     try:
         connection = apsw.Connection(path)
         connection.pragma("auto_vacuum", "none")  # rows are never deleted, and fewer pages change without it
-        connection.pragma("application_id", APPLICATION_ID)
-        migrate(connection)
+        fill(connection)
         connection.execute(queries.SQL["set_meta"], ("workspace", os.urandom(16).hex()))
         connection.pragma("journal_mode", "wal")  # kept in the file
         connection.close()
     except apsw.Error as error:
         raise faults.of_sqlite(error, path, connection.system_errno if connection else 0) or error from error
+
+
+def fill(connection: apsw.Connection) -> None:
+    """Give an empty database the schema of a log."""
+    connection.execute(f"BEGIN; {queries.text('schema.sql')} COMMIT")
+    connection.pragma("application_id", APPLICATION_ID)
+    connection.pragma("user_version", VERSION)
 
 
 def check_safe(path: str) -> None:
@@ -120,7 +119,7 @@ def check_safe(path: str) -> None:
             raise faults.of_system(error, path) from error
 
 
-class Uses(Watched):
+class Uses:
     """The log files that this process has open.
 
     In POSIX, closing any descriptor of a file releases all locks of the process on it. SQLite takes care of that for
@@ -131,7 +130,6 @@ class Uses(Watched):
     def __init__(self) -> None:
         self.gate = RLock()
         self._users: dict[int, ref[User]] = {}
-        watch(self)
 
     def add(self, user: User) -> None:
         number = id(user)
@@ -141,9 +139,6 @@ class Uses(Watched):
         found = identity(path)
         users = [its() for its in tuple(self._users.copy().values())]
         return found is not None and any(user is not None and user.uses(found) for user in users)
-
-    def after_fork_in_child(self) -> None:
-        self.gate = RLock()
 
 
 def identity(path: str) -> tuple[int, int] | None:
@@ -182,8 +177,6 @@ def _recognise(path: str) -> None:
         raise faults.foreign(path, "it is not a regular file")
     if not size:
         raise faults.damaged(path, "it is empty")
-    if header.startswith(HALF):
-        raise faults.half_restored(path)
     if not header.startswith(_MAGIC) or len(header) < 100:
         raise faults.foreign(path, "it is not an SQLite database")
     if _number(header, 68) != APPLICATION_ID:
@@ -223,7 +216,7 @@ def connect(path: str, flags: int, timeout: float) -> apsw.Connection:
 
 
 def version_of(connection: apsw.Connection) -> int:
-    """The number of the last migration that was applied."""
+    """The version of the schema."""
     return int(connection.execute("PRAGMA user_version").get)
 
 
@@ -247,29 +240,6 @@ def early_flush() -> Callable[[int], object]:
             ask.argtypes = (ctypes.c_int, ctypes.c_int64, ctypes.c_int64, ctypes.c_uint)
             return lambda file: ask(file, 0, 0, _WRITE_OUT)  # if it fails, `flush` reports it
     return lambda _file: None
-
-
-def migrate(connection: apsw.Connection, folder: str | None = None, progress: Progress | None = None) -> None:
-    """Apply the migrations that the file lacks, each in its own transaction.
-
-    After an error, the caller ends the transaction.
-    """
-    for number, script in queries.migrations(folder):
-        connection.execute("BEGIN IMMEDIATE")
-        if number > version_of(connection):
-            before, chain, after = script.partition(_CHAIN)
-            connection.execute(before)
-            if chain:
-                from moot.logs.sqlite.upgrade import compute
-
-                compute(connection, progress or _quietly)
-                connection.execute(after)
-            connection.pragma("user_version", number)
-        connection.execute("COMMIT")
-
-
-def _quietly(_done: int, _of: int) -> None:
-    """No progress is shown."""
 
 
 def _number(header: bytes, offset: int) -> int:

@@ -11,7 +11,6 @@ import fcntl
 import os
 import time
 
-from moot.fork_safety import Watched, watch
 from moot.logs.sqlite import faults
 from moot.private_files import open_private
 
@@ -22,7 +21,7 @@ _LONG = 1.0  # seconds: a writer that has held the lock for so long will not rel
 _LONG_PAUSE = 0.005
 
 
-class WriterLock(Watched):
+class WriterLock:
     """Held by one handle at a time."""
 
     keeps_others_out = True
@@ -31,7 +30,7 @@ class WriterLock(Watched):
         self._path = path
         self._timeout = timeout
         self._file: int | None = None
-        watch(self)
+        self._process = os.getpid()
 
     def acquire(self, patience: float | None = None) -> None:
         """Wait for the lock, at most for the timeout, or for `patience` seconds if that is less."""
@@ -55,8 +54,8 @@ class WriterLock(Watched):
         raise faults.locked(self._path, self._holder(), longest)
 
     def release(self) -> None:
-        """Let the next writer in."""
-        if self._file is not None:
+        """Let the next writer in. Not in a forked child, which shares the open file: the lock is its parent's."""
+        if self._file is not None and self._process == os.getpid():
             fcntl.flock(self._file, fcntl.LOCK_UN)
 
     def close(self) -> None:
@@ -81,10 +80,6 @@ class WriterLock(Watched):
         except (OSError, ValueError, IndexError):
             pass
         return None
-
-    def after_fork_in_child(self) -> None:
-        """The child shares the open file and must neither hold nor release its parent's lock."""
-        self.close()
 
 
 def _taken(file: int) -> bool:

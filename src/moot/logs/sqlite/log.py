@@ -30,24 +30,12 @@ if TYPE_CHECKING:
     from moot.log import Archive, Mismatch
 
 _PAGE = 500
-CHAINED = 4  # the first version with a hash chain
 _POLL = 1.0  # seconds: the maximum delay of a follower that missed the bell
 _REMEMBERED = 1000  # versions of streams
 
 
-class SqliteHandle(Handle):
-    """A handle on a file of some version."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    @property
-    def outdated(self) -> bool:
-        return self._database.outdated
-
-
 class SqliteLog(Log):
-    """A handle on the log in `directory`, for one thread at a time. A forked child may use it, too."""
+    """A handle on the log in `directory`, for one thread at a time, in the process that opened it."""
 
     def __init__(
         self,
@@ -57,18 +45,13 @@ class SqliteLog(Log):
         exclusive: bool = True,
         lock_timeout: float = 30.0,
         reading: bool = False,
-        progress: Callable[[str, int, int], None] | None = None,
     ) -> None:
-        """With `reading`, the file is opened read-only: not even a checkpoint is made.
-
-        `progress` is called during a long upgrade: what is done, done so far, total.
-        """
+        """With `reading`, the file is opened read-only: not even a checkpoint is made."""
         self.directory = os.path.abspath(directory)
         self.database = Database(self.directory, lock_timeout, reading=reading)
-        self.handle = SqliteHandle(self.database)
+        self.handle = Handle()
         with self.database:
             pass  # any error is raised now
-        self._progress = progress
         self.bell = bell_directory or bell.directory_for(self.directory)
         self.lock = WriterLock(os.path.join(self.directory, file.LOCK), lock_timeout) if exclusive else NoLock()
         self.block: Callable[[], ExclusiveBlock | None] = _no_block  # a weak reference to the one that is entered
@@ -78,7 +61,7 @@ class SqliteLog(Log):
         self._versions: dict[str, int] = {}  # of streams, valid as long as `_known` is
         self._seen = (0, "")  # a commit that was read or appended here; a log without it is another log
         self._replaced = False  # the log was replaced since the last append
-        self._looked = 0  # the number of changes when version and damage were last checked
+        self._looked = 0  # the number of changes when damage was last checked
 
     @classmethod
     def create(cls, directory: str, *, lock_timeout: float = 30.0) -> bool:
@@ -111,7 +94,7 @@ class SqliteLog(Log):
         """
         block = self.block()
         if not events:
-            with self.database.busy, self.database as connection:
+            with self.database as connection:
                 known = transaction.known(connection, commit, key)
             if key is not None and isinstance(known, Duplicate):
                 self._make_sure(block)
@@ -158,9 +141,7 @@ class SqliteLog(Log):
     ) -> Appended | Duplicate | Conflict | Mismatch:
         if self.database.notice_another_file():
             self._replaced = True
-        if self.database.outdated:
-            self.upgrade()
-        with self.database.busy, self.database as connection:
+        with self.database as connection:
             execute = connection.execute
             early = connection.in_transaction  # begun by `head`
             if not early:
@@ -231,28 +212,17 @@ class SqliteLog(Log):
             self._versions.clear()
         self._versions.update(versions)
 
-    def upgrade(self) -> None:
-        """Upgrade the file, while holding the writer lock and about to write."""
-        if self.handle.kept:
-            raise faults.older(self.database.path, self.database.version, file.VERSION)
-        tell = self._progress
-        done = self.database.bring_up_to_date(lambda n, of: tell("upgrading the log", n, of) if tell else None)
-        self.handle.upgraded = done or self.handle.upgraded
-
     def _end(self, connection: apsw.Connection) -> tuple[int, bytes]:
         """The end of the log and the hash of its last commit, inside a transaction that may write."""
         known, changes, head, mark = self._known
         now = connection.data_version()
         if known is connection and changes == now:
             return head, mark
-        version = file.version_of(connection)
-        if version > file.VERSION:  # upgraded by a newer program while this one was running
-            raise faults.superseded(self.database.path, version, file.VERSION)
         position, commit = self._seen
         if position and connection.execute(queries.SQL["last_commit"], (position,)).get != commit:
             self._replaced, self._seen = True, (0, "")
         head = int(connection.execute(queries.SQL["head"]).get)
-        mark = (connection.execute(queries.SQL["hash_at"], (head,)).get or b"") if version >= CHAINED else b""
+        mark = connection.execute(queries.SQL["hash_at"], (head,)).get or b""
         self._versions.clear()
         self._known = connection, now, head, mark
         return head, mark
@@ -277,14 +247,11 @@ class SqliteLog(Log):
         return events
 
     def _read(self, after: int, limit: int, stream: str | None) -> list[Event]:
-        with self.database.busy, self.database as connection:
-            chained = self.database.version >= CHAINED
+        with self.database as connection:
             if stream is None:
-                statement = queries.SQL["read_all"] if chained else queries.SQL["read_all_3"]
-                rows = connection.execute(statement, (after, max(limit, 0))).fetchall()
+                rows = connection.execute(queries.SQL["read_all"], (after, max(limit, 0))).fetchall()
             else:
-                statement = queries.SQL["read_stream"] if chained else queries.SQL["read_stream_3"]
-                rows = connection.execute(statement, (after, stream, max(limit, 0))).fetchall()
+                rows = connection.execute(queries.SQL["read_stream"], (after, stream, max(limit, 0))).fetchall()
         if not rows:
             return []
         from moot.logs.sqlite.codec import event_of
@@ -296,7 +263,7 @@ class SqliteLog(Log):
         block = self.block()
         if block is None:
             self.database.notice_another_file()
-        with self.database.busy, self.database as connection:
+        with self.database as connection:
             if block is not None and self.lock.keeps_others_out and self.database.writable:
                 if not connection.in_transaction:
                     connection.execute("BEGIN IMMEDIATE")  # the append that follows goes on with it
@@ -305,9 +272,8 @@ class SqliteLog(Log):
             else:
                 head = int(connection.execute(queries.SQL["head"]).get)
                 now = connection.data_version()
-            if now != self._looked:  # another process has written: it may have upgraded or repaired the log
+            if now != self._looked:  # another process has written: it may have repaired the log
                 self._looked, self.handle.damage = now, None
-                self.database.superseded(connection)  # an error only for a caller that follows or appends
         damage = self.handle.damage
         return head if damage is None else min(head, damage.details["position"] - 1)
 
@@ -318,7 +284,6 @@ class SqliteLog(Log):
         listener: bell.Listener | None = None
         try:
             while until is None or after < until:
-                self.database.notice_upgrade()
                 events = self._whole_commits(after)
                 if events:
                     after = events[-1].position
@@ -341,7 +306,7 @@ class SqliteLog(Log):
         """A page, and the rest of its last commit."""
         events = self.read(after, _PAGE)
         if len(events) == _PAGE:
-            with self.database.busy, self.database as connection:
+            with self.database as connection:
                 _, last = connection.execute(queries.SQL["commit"], (events[-1].commit,)).get
             events += self.read(events[-1].position, last - events[-1].position)
         return events

@@ -43,33 +43,15 @@ WHERE stream = ?2 AND position > ?1
   AND prev >= coalesce((SELECT prev FROM event WHERE stream = ?2 AND prev < ?1 ORDER BY prev DESC LIMIT 1), 0)
 ORDER BY prev LIMIT ?3;
 
--- Of a log before version 4, which has no chain.
-
--- name: read_all_3
-SELECT position, type, v, stream, prev, at, "by", data, cause, thread, pack, commit_id, n, NULL, NULL
-FROM event WHERE position > ? ORDER BY position LIMIT ?;
-
--- name: read_stream_3
-SELECT position, type, v, stream, prev, at, "by", data, cause, thread, pack, commit_id, n, NULL, NULL
-FROM event
-WHERE stream = ?2 AND position > ?1
-  -- Within a stream, what follows a position follows whatever was last before it.
-  AND prev >= coalesce((SELECT prev FROM event WHERE stream = ?2 AND prev < ?1 ORDER BY prev DESC LIMIT 1), 0)
-ORDER BY prev LIMIT ?3;
-
 -- name: hash_at
 SELECT hash FROM commits WHERE id = (SELECT commit_id FROM event WHERE position = ?);
-
--- name: unchained
-SELECT position, type, v, stream, prev, cause, thread, pack, n, commit_id, at, "by", CAST(data AS BLOB)
-FROM event WHERE position > ? ORDER BY position LIMIT ?;
 
 -- name: chained
 SELECT position, type, v, stream, prev, cause, thread, pack, n, commit_id, at, "by", digest, CAST(data AS BLOB), via, hash
 FROM event LEFT JOIN commits ON id = commit_id WHERE position > ? ORDER BY position LIMIT ?;
 
 -- name: commits_upto
-SELECT count(*) FROM commits WHERE last <= ?;
+SELECT count(*) FROM commits WHERE last <= ? OR last > (SELECT coalesce(max(position), 0) FROM event);
 
 -- name: requests_astray
 SELECT scope, key FROM (
@@ -80,23 +62,11 @@ SELECT scope, key FROM (
 -- name: schema
 SELECT type, name, tbl_name, sql FROM sqlite_schema;
 
--- name: commit_ending
-SELECT hash FROM commits WHERE id = (SELECT commit_id FROM event WHERE position = ?1) AND last = ?1;
-
--- name: set_digest
-UPDATE event SET digest = ? WHERE position = ?;
-
--- name: set_hash
-UPDATE commits SET hash = ? WHERE id = ?;
-
 -- name: get_meta
 SELECT value FROM meta WHERE key = ?;
 
 -- name: set_meta
 INSERT INTO meta (key, value) VALUES (?, ?);
-
--- name: put_meta
-INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value;
 
 -- name: erase
 UPDATE event SET data = ? WHERE position = ?;
@@ -110,8 +80,22 @@ SELECT commit_id FROM event WHERE position = ?;
 -- name: rewrite
 VACUUM;
 
+-- name: next
+SELECT min(position) FROM event WHERE stream = ? AND position > ?;
+
 -- name: integrity
 PRAGMA integrity_check(1);
 
 -- name: write_back
 PRAGMA wal_checkpoint(TRUNCATE);
+
+-- The blobs in a backup, in a table of their own: a log itself has no such table.
+
+-- name: make_blobs
+CREATE TABLE blob (digest TEXT NOT NULL, n INTEGER NOT NULL, data BLOB NOT NULL, UNIQUE (digest, n));
+
+-- name: put_blob
+INSERT INTO blob (digest, n, data) VALUES (?, ?, ?);
+
+-- name: blobs
+SELECT digest, n, data FROM blob ORDER BY digest, n;

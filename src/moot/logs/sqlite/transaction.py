@@ -82,38 +82,3 @@ def write(
     if key is not None:
         execute(queries.SQL["add_request"], (key.scope, key.name, key.digest, head + 1, position))
     return position, mark, tuple([link[-1] for link in links])
-
-
-def write_all(
-    connection: apsw.Connection,
-    head: int,
-    commits: Sequence[tuple[Commit, Sequence[Draft]]],
-    texts: Sequence[Sequence[str]],
-) -> None:
-    """The same for many commits, in two statements. The log ends at `head`. The commits have no keys.
-
-    An event that has a digest keeps it: its text may have been redacted in the log that it comes from.
-    """
-    from moot.core.integrity.chain import START, digest_of, hash_of
-
-    rows: list[tuple[object, ...]] = []
-    spans = []
-    versions: dict[str, int] = {}
-    position = head
-    mark = connection.execute(queries.SQL["hash_at"], (head,)).get or START
-    for (commit, drafts), data in zip(commits, texts, strict=True):
-        first = position + 1
-        links: list[Link] = []
-        for n, draft in enumerate(drafts):
-            position += 1
-            stream, text = draft.stream, data[n]
-            prev = versions[stream] if stream in versions else connection.execute(queries.SQL["version"], (stream,)).get
-            versions[stream] = position
-            digest = bytes.fromhex(draft.digest) if draft.digest else digest_of(text.encode())
-            start, about = (position, draft.type, draft.v, stream, prev), (draft.cause, draft.thread, draft.pack)
-            rows.append((*start, commit.at, commit.by, text, *about, commit.id, n, digest))
-            links.append((*start, *about, n, digest.hex()))
-        mark = hash_of(mark, commit.id, commit.at, commit.by, commit.via, links)
-        spans.append((commit.id, first, position, commit.via, mark))
-    connection.executemany(queries.SQL["add_event"], rows)
-    connection.executemany(queries.SQL["add_commit"], spans)

@@ -96,9 +96,6 @@ class Ear:
         for end in (self.pipe, self._end):
             os.set_blocking(end, False)
         self._log = log
-        self.superseded: MootError | None = (
-            None  # a newer version of moot has upgraded the log: this one cannot read it
-        )
         self._stop, self._stopping = os.pipe()
         self._thread = threading.Thread(target=self._listen, daemon=True)
         self._thread.start()
@@ -118,9 +115,7 @@ class Ear:
                     self._say()
                 if select.select([self._stop], [], [], 0)[0]:
                     return
-            except MootError as error:
-                if error.code == "newer_log":
-                    self.superseded = error
+            except MootError:
                 self._say()  # the next read shows the error
                 time.sleep(_TICK)
 
@@ -167,12 +162,10 @@ class Watch:
             self._draw()
 
     def _look(self) -> None:
-        if self._ear.superseded is not None:
-            raise self._ear.superseded
         try:
             self._head, self._panes = self._read()
         except Unavailable as error:
-            if error.code == "newer_log":
+            if error.code == "log_version":
                 raise
             said = one_line(f"{error.message} {error.remedy}", 1000)
             self._head = (("moot ", "bold"), ("cannot read the workspace, trying again", "bad"))

@@ -14,8 +14,6 @@ from moot.core.json_codec import storable
 from moot.core.text import counted
 from moot.log import Archive
 from moot.logs.sqlite import faults, file, queries
-from moot.logs.sqlite.archive import backup_blobs
-from moot.logs.sqlite.log import CHAINED
 from moot.private_files import sync
 
 TYPE_CHECKING = False
@@ -41,17 +39,16 @@ class SqliteArchive(Archive):
         self._log = log
 
     def identity(self) -> str:
-        with self._database.busy, self._database as connection:
+        with self._database as connection:
             return str(connection.execute(queries.SQL["get_meta"], ("workspace",)).get)
 
     def audit(self, upto: int, progress: Progress) -> Iterator[str]:
-        from moot.logs.sqlite.archive.audit import Audit, foreign_schema
+        from moot.logs.sqlite.audit import Audit, foreign_schema
 
-        with self._database.busy, self._database as connection:
+        with self._database as connection:
             found = [*foreign_schema(connection)]
-        yield from found
-        if self._database.version >= CHAINED:
-            yield from Audit(self._database, upto, progress).problems()
+        yield from (f"foreign_schema: {problem}" for problem in found)
+        yield from Audit(self._database, upto, progress).problems()
 
     def backup(self, path: str, progress: Progress, blobs: Iterable[BlobPieces] = ()) -> int:
         source = file.connect(self._database.path, apsw.SQLITE_OPEN_READONLY, _PATIENCE)
@@ -64,7 +61,7 @@ class SqliteArchive(Archive):
             raise faults.of_sqlite(error, path, source.system_errno) or faults.damaged(path, str(error)) from error
         finally:
             source.close()
-        backup_blobs.add(path, blobs)
+        _add_blobs(path, blobs)
         sync(path)
         found = examine(path)
         if found != head:
@@ -86,7 +83,7 @@ class SqliteArchive(Archive):
             self._overwrite(False)
 
     def _overwrite(self, freed: bool) -> None:  # noqa: FBT001
-        with self._database.busy, self._database as connection:
+        with self._database as connection:
             connection.pragma("secure_delete", freed)
 
     def rewrite(self) -> None:
@@ -98,7 +95,7 @@ class SqliteArchive(Archive):
             return self._rewrite()
 
     def _rewrite(self) -> None:
-        with self._database.busy, self._database as connection:
+        with self._database as connection:
             connection.execute(queries.SQL["rewrite"])
             self._write_back(connection)
 
@@ -114,6 +111,23 @@ class SqliteArchive(Archive):
                     path=self._database.path,
                 )
             time.sleep(_PAUSE)
+
+
+def _add_blobs(path: str, blobs: Iterable[BlobPieces]) -> None:
+    """Put these blobs into a backup, all of them or none, in a table that a log does not have."""
+    connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
+    try:
+        with connection:
+            for number, (digest, pieces) in enumerate(blobs):
+                if number == 0:
+                    connection.execute(queries.SQL["make_blobs"])
+                rows = ((digest, n, piece) for n, piece in enumerate(pieces, 1))
+                connection.execute(queries.SQL["put_blob"], (digest, 0, b""))  # a blob may be empty
+                connection.executemany(queries.SQL["put_blob"], rows)
+    except apsw.Error as error:
+        raise faults.of_sqlite(error, path, connection.system_errno) or error from error
+    finally:
+        connection.close()
 
 
 def copy_into(path: str, source: apsw.Connection, progress: Progress) -> None:
@@ -146,8 +160,6 @@ def examine(path: str) -> int:
             said = connection.execute(queries.SQL["integrity"]).get
             if said != "ok":
                 raise faults.damaged(path, str(said))
-            if file.version_of(connection) > file.VERSION:
-                raise faults.newer(path, file.version_of(connection), file.VERSION)
             count, head = connection.execute(queries.SQL["extent"]).fetchone() or (0, 0)
         finally:
             connection.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from itertools import groupby
 
 import apsw
@@ -24,33 +25,28 @@ if TYPE_CHECKING:
 
 _PAGE = 1000
 _COMMIT = 9  # the column with its id
+_IDENTITY, _HEX = 32, frozenset("0123456789abcdef")
 
 
-def foreign_schema(connection: apsw.Connection) -> Iterator[str]:
-    """The differences between the schema of the file and the one that moot's migrations create."""
-    fresh = apsw.Connection(":memory:")
-    try:
-        version = file.version_of(connection)
-        for number, script in queries.migrations():
-            if number <= version:
-                fresh.execute(script)
+def foreign_schema(connection: apsw.Connection, *, backup: bool = False) -> Iterator[str]:
+    """The differences from moot's schema, each as a clause. A `backup` may have blobs."""
+    with closing(apsw.Connection(":memory:")) as fresh:
+        file.fill(fresh)
+        if backup and connection.table_exists("main", "blob"):
+            fresh.execute(queries.SQL["make_blobs"])
         expected, found = _schema(fresh), _schema(connection)
-    finally:
-        fresh.close()
-    if version > file.VERSION:
-        return  # of a newer version of moot
     for kind, name in sorted({*expected, *found}):
-        if (kind, name) not in expected:
-            yield f"foreign_schema: the {kind} {name!r} was not made by moot"
-        elif (kind, name) not in found:
-            yield f"foreign_schema: the {kind} {name!r} is missing"
-        elif expected[kind, name] != found[kind, name]:
-            yield f"foreign_schema: the {kind} {name!r} was changed"
+        if (kind, name) not in found:
+            yield f"the {kind} {name!r} is missing"
+        elif (kind, name) not in expected:
+            yield f"the {kind} {name!r} was not made by moot"
+        elif expected.get((kind, name), found[kind, name]) != found[kind, name]:
+            yield f"the {kind} {name!r} was changed"
 
 
 def _schema(connection: apsw.Connection) -> dict[tuple[str, str], tuple[str, str]]:
     rows = connection.execute(queries.SQL["schema"]).fetchall()
-    return {(str(kind), str(name)): (str(table), " ".join(str(sql).split())) for kind, name, table, sql in rows}
+    return {(str(kind), str(name)): (str(table), str(sql)) for kind, name, table, sql in rows}
 
 
 class Audit:
@@ -77,23 +73,26 @@ class Audit:
         for position, left in self._left.items():
             if type(position) is not int or self._digest_at(position) != left:
                 yield f"the event at position {position} is not what its redaction left"
-        with self._database.busy, self._database as connection:
+        with self._database as connection:
             known = connection.execute(queries.SQL["commits_upto"], (self._upto,)).get
             astray = connection.execute(queries.SQL["requests_astray"]).fetchall()
+            identity = str(connection.execute(queries.SQL["get_meta"], ("workspace",)).get)
+        if len(identity) != _IDENTITY or not _HEX.issuperset(identity):
+            yield "it does not name its workspace"
         if known != commits:
             yield f"{known} commits are recorded, but {commits} have events"
         for scope, key in astray:
             yield f"the key {str(key)[:80]!r} of {str(scope)[:80]!r} does not name a commit"
 
     def _digest_at(self, position: int) -> str:
-        with self._database.busy, self._database as connection:
+        with self._database as connection:
             found = connection.execute(queries.SQL["chained"], (position - 1, 1)).fetchone()
         return chain.digest_of(found[13]).hex() if found else ""
 
     def _rows(self) -> Iterator[Row]:
         position = 0
         while position < self._upto:
-            with self._database.busy, self._database as connection:
+            with self._database as connection:
                 limit = min(_PAGE, self._upto - position)
                 page: list[Row] = connection.execute(queries.SQL["chained"], (position, limit)).fetchall()
             if not page:
