@@ -62,7 +62,7 @@ def test_on_a_full_disk_the_log_can_still_be_exported_and_backed_up(tmp_path: Pa
     elsewhere.mkdir()
     moot = new_command(elsewhere)
     moot("init", "--pack", "orchestrator")
-    assert moot("--json", "restore", str(tmp_path / "backup.db")).result["events"] == exported[-1]["mootposition"]
+    assert moot("--json", "restore", str(tmp_path / "backup.db")).result["events"] == exported[-1]["position"]
     assert moot("export", "-").out == (tmp_path / "export.jsonl").read_text()
 
 

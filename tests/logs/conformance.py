@@ -511,11 +511,6 @@ class Archives:
         log.append(Commit("one", AT, "Yeats", "cli"), {}, [draft("a", x=1), draft("b", x="ü"), draft("a")])
         log.append(Commit("two", AT, "Keats"), {}, [draft("b")])
 
-    def test_a_backup_has_every_event(self, log, tmp_path):
-        self.fill(log)
-        assert log.archive.backup(str(tmp_path / "copy.db"), quiet) == 4
-        assert [*log.archive.audit(4, quiet)] == []
-
     def test_only_what_a_tombstone_names_is_replaced_and_in_one_step_with_it(self, log, make):
         self.fill(log)
         gone, digest = {"x": "[redacted]"}, log.read()[0].digest

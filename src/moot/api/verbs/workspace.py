@@ -168,7 +168,6 @@ def checkup(call: Call, files: PackFiles) -> list[Finding]:
     """The checks of `doctor` that need an open workspace. `files`: for the checks of packs."""
     import apsw
 
-    call.engine.log.handle.kept = True
     store, now = call.engine.read(), call.clock.wall_seconds()
     call.sync()
     ttl = call.settings.task_ttl
@@ -222,9 +221,6 @@ _EFFECTS = (
 def _log(call: Call) -> Finding:
     """Whether the log accepts an append (which must then be refused), and whether this version knows all its events."""
     log, by = call.engine.log, "moot"
-    if log.handle.outdated:
-        said = f"{counted(log.head(), 'event')}; an older format, which the next command that writes upgrades"
-        return Finding("log", good=True, message=said)
     never = Draft(stream="claims", type="file:claimed", data={})
     try:
         log.append(Commit(id=call.clock.commit_id(), at=call.clock.wall(), by=by), {"claims": -1}, (never,))
