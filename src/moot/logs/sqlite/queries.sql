@@ -99,3 +99,6 @@ INSERT INTO blob (digest, n, data) VALUES (?, ?, ?);
 
 -- name: blobs
 SELECT digest, n, data FROM blob ORDER BY digest, n;
+
+-- name: drop_blobs
+DROP TABLE blob;

@@ -117,7 +117,7 @@ def finish(path: str) -> None:
     try:
         connection.pragma("synchronous", "full")
         if connection.table_exists("main", "blob"):
-            connection.execute("DROP TABLE blob")
+            connection.execute(queries.SQL["drop_blobs"])
             connection.execute(queries.SQL["rewrite"])
         connection.pragma("journal_mode", "wal")
     except apsw.Error as error:
