@@ -12,6 +12,7 @@ import pytest
 from moot.core.errors import Unavailable
 from moot.core.kind import TABLE
 from moot.engine.sweeping import sweep
+from moot.private_files import is_private
 from moot.views import file as files
 from moot.views.store import VERSION, Store
 
@@ -107,14 +108,13 @@ def test_a_file_that_vanishes_while_it_is_opened_is_made_anew(
     tmp_path: Path, opened: Callable[..., Store], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened()
-    is_private = files.is_private
 
     def unlinked(path: str, *, missing: bool = False) -> bool:
-        monkeypatch.setattr(files, "is_private", is_private)
+        monkeypatch.setattr("moot.views.file.is_private", is_private)
         Path(path).unlink()
         return True
 
-    monkeypatch.setattr(files, "is_private", unlinked)
+    monkeypatch.setattr("moot.views.file.is_private", unlinked)
     store = Store(str(tmp_path))
     assert store.cursor() == 0
     assert os.path.exists(store.path)

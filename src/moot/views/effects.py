@@ -19,7 +19,8 @@ def due(store: Store, handler: str, now: float, limit: int) -> list[str]:
 
 def next_due(store: Store, handler: str) -> float | None:
     """When the next waiting effect is due, in seconds since 1970."""
-    return store.value("next_effect", handler)
+    due: float | None = store.value("next_effect", handler)
+    return due
 
 
 def taken(store: Store, handler: str) -> list[Effect]:

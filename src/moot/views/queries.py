@@ -163,7 +163,8 @@ def last_of_kind(store: Store, kind: str) -> Message | None:
 
 def last_ended(store: Store, lifecycle: str) -> str | None:
     """When a task of this lifecycle was last done or stopped."""
-    return store.value("last_ended", lifecycle)
+    ended: str | None = store.value("last_ended", lifecycle)
+    return ended
 
 
 def _prefixed(store: Store, kind: str) -> Iterator[tuple[str, int, Any]]:
@@ -289,7 +290,7 @@ def dependents(store: Store, task: str) -> list[str]:
 
 
 def highest_number(store: Store) -> int:
-    return store.value("highest_number") or 0
+    return int(store.value("highest_number") or 0)
 
 
 def tasks_numbered(store: Store, number: int) -> list[str]:
