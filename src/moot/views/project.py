@@ -110,7 +110,7 @@ def _put(store: Store, stream: str, kind: Kind, key: str, state: Any, first: int
 
 def _task(store: Store, first: int, key: str, columns: Mapping[str, Any], _state: Any) -> None:
     listed = (columns["phase"], columns["state"], int(columns["blocked"]), columns["rank"])
-    rest = (columns["holder"], columns["assigned"], columns["origin"])
+    rest = (columns["holder"], columns["assigned"], columns["origin"], int(columns["unreviewed"]))
     store.run("put_task", key, number_of(key), *listed, first, *rest)
 
 

@@ -24,10 +24,10 @@ ON CONFLICT (stream) DO UPDATE SET version = excluded.version, state = excluded.
 SELECT stream, version, state FROM entity WHERE stream >= ? AND stream < ? ORDER BY stream
 
 -- name: put_task
-INSERT INTO task (id, number, phase, state, blocked, rank, created, holder, assigned, origin)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO task (id, number, phase, state, blocked, rank, created, holder, assigned, origin, unreviewed)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (id) DO UPDATE SET phase = excluded.phase, state = excluded.state, blocked = excluded.blocked,
-  rank = excluded.rank, holder = excluded.holder, assigned = excluded.assigned
+  rank = excluded.rank, holder = excluded.holder, assigned = excluded.assigned, unreviewed = excluded.unreviewed
 
 -- name: put_thing
 INSERT INTO thing (kind, id, open, created, task) VALUES (?, ?, ?, ?, ?)
@@ -83,9 +83,9 @@ ORDER BY t.rank, t.created LIMIT ?1
 SELECT count(*) FROM task WHERE phase = 'open' AND blocked = 0 AND id NOT IN (SELECT value FROM json_each(?1))
 
 -- name: tasks_without_review
-SELECT t.id FROM task t JOIN entity e ON e.stream = 'task/' || t.id
-WHERE NOT e.state ->> 'review' AND (t.phase IN ('open', 'working', 'review') OR e.state ->> 'since' > ?1)
-AND NOT e.state ->> 'creator' GLOB 'person:*' AND coalesce(e.state ->> 'lifecycle', 'core') IN (SELECT value FROM json_each(?2))
+SELECT t.id FROM task t INDEXED BY task_unreviewed CROSS JOIN entity e ON e.stream = 'task/' || t.id
+WHERE t.unreviewed = 1 AND (t.phase IN ('open', 'working', 'review') OR e.state ->> 'since' > ?1)
+AND coalesce(e.state ->> 'lifecycle', 'core') IN (SELECT value FROM json_each(?2))
 ORDER BY t.created DESC LIMIT ?3
 
 -- name: planned_tasks

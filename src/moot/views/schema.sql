@@ -21,13 +21,15 @@ CREATE TABLE task (
   created INTEGER NOT NULL,          -- position of task:added
   holder  TEXT,
   assigned TEXT,                     -- the agent that alone can claim it, in lower case, while it is open
-  origin  TEXT                       -- the item of a plan that it was added from
+  origin  TEXT,                      -- the item of a plan that it was added from
+  unreviewed INTEGER NOT NULL        -- an agent added it without review
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX task_number ON task (number);
 CREATE INDEX task_ready ON task (rank, created) WHERE phase = 'open' AND blocked = 0;
 CREATE INDEX task_stopped ON task (state, created) WHERE phase = 'stopped';
 CREATE INDEX task_phase ON task (phase, state, blocked, created);
 CREATE INDEX task_holder ON task (holder) WHERE holder IS NOT NULL;
+CREATE INDEX task_unreviewed ON task (unreviewed, created) WHERE unreviewed = 1;
 CREATE INDEX task_origin ON task (origin) WHERE origin IS NOT NULL;
 CREATE INDEX task_assigned ON task (assigned, rank, created) WHERE assigned IS NOT NULL;
 

@@ -373,6 +373,7 @@ def columns(task: Task) -> dict[str, Any]:
         "holder": task.holder,
         "assigned": task.assigned.lower() if task.assigned and task.phase == "open" else None,
         "origin": task.origin,
+        "unreviewed": not task.review and not task.creator.startswith("person:"),
     }
 
 
