@@ -46,8 +46,7 @@ def create(directory: str) -> None:
     os.makedirs(directory)
     Bare(directory).close()
     log, views = connect(f"{directory}/log.db", "full"), connect(f"{directory}/views.db", "normal")
-    for _, script in moot.logs.sqlite.queries.migrations():
-        log.execute(script)
+    log.execute(moot.logs.sqlite.queries.text("schema.sql"))
     with open(os.path.join(os.path.dirname(moot.views.store.__file__), "schema.sql"), encoding="utf-8") as file:
         views.execute(file.read())
     log.close()

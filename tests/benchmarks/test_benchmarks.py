@@ -66,7 +66,6 @@ GOALS = {
     "million.memory.inbox": "<= 1.1",
     "million.memory.send": "<= 1.1",
     "carry.export": None,
-    "carry.import": None,
     **{f"emit.{recipe}.{how}.{{emitters}}": None for recipe in ("jq", "node") for how in ("alone", "watched")},
     **{f"emit.{recipe}.own.{{emitters}}": "== {emitters}" for recipe in ("jq", "node")},
     "emit.moot.{emitters}": "== {emitters}",
