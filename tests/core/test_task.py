@@ -838,8 +838,8 @@ TestTasksOfTheCore = pytest.mark.promise(7)(pytest.mark.promise(8)(pytest.mark.p
 TestTasksOfTheOrchestrator = pytest.mark.promise(7)(pytest.mark.promise(11)(OrchestratorTasks.TestCase))
 
 
-def test_there_are_three_priorities():
-    assert PRIORITIES == ("high", "medium", "low")
+def test_there_are_four_priorities():
+    assert PRIORITIES == ("critical", "high", "medium", "low")
 
 
 def test_the_time_of_a_change_is_later_than_every_earlier_one_even_if_the_clock_goes_back():

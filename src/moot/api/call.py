@@ -58,7 +58,6 @@ class Call:
         self.prompt: Callable[[tuple[str, ...], str], str | None] | None = None  # the same, for one line of text
         self.rewrite: Callable[[Call, Verb, Mapping[str, Any]], Mapping[str, Any]] | None = None  # of the arguments
         self.outcome: Outcome | None = None  # of its last commit
-        self.adopting: tuple[str, ...] = ()  # packs whose files are taken over as they are: see `pack adopt`
         self._warnings: list[Notice] = []
         self._stored = 0  # the last position that this call has appended
         self._unstored = False  # it began to store something more, and has not

@@ -87,6 +87,23 @@ class Lifecycle(Record):
     def between(self, source: str, target: str) -> Edge | None:
         return next((e for e in self.edges if e.source == source and e.target == target), None)
 
+    def path(self, source: str, target: str) -> tuple[Edge, ...] | None:
+        """The shortest way between two different states, without edges that are taken only by their own verb.
+
+        A rejection is an end, never a way to another state.
+        """
+        ways: dict[str, tuple[Edge, ...]] = {source: ()}
+        waiting = [source]
+        while waiting and target not in ways:
+            here = waiting.pop(0)
+            for edge in self.edges:
+                if edge.source != here or edge.explicit or edge.target in ways:
+                    continue
+                if edge.verb != "reject" or edge.target == target:
+                    ways[edge.target] = (*ways[here], edge)
+                    waiting.append(edge.target)
+        return ways.get(target)
+
     def targets(self, source: str) -> tuple[str, ...]:
         """The states that can follow `source`."""
         return tuple(dict.fromkeys(e.target for e in self.edges if e.source == source))

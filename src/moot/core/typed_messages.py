@@ -77,18 +77,6 @@ def wrong_state(kind: str, task: Task, life: Lifecycle, verb: str) -> Refused:
     )
 
 
-def old_copy(kind: str, task: Task, attempt: int | None, stamp: str) -> Refused:
-    """The error for an entry of a file that is word for word a message of an earlier attempt."""
-    return Refused(
-        "old_copy",
-        f"This {kind} is word for word one of attempt {attempt} of {task.id}, with the same {stamp}: an old copy. "
-        f"{task.id} is in attempt {task.attempt}.",
-        f"If it is meant for this attempt, write it with a new {stamp}.",
-        task=task.id,
-        attempt=attempt,
-    )
-
-
 def nothing_to_answer(kind: str, wanted: str) -> Unknown:
     return Unknown(
         "nothing_to_answer",

@@ -218,8 +218,11 @@ class Work(World):
     def open_mail(self, mailbox: str) -> list[str]:
         return [d.entry.id for d in queries.inbox(self.store, (mailbox,), _EVENT_LIMIT)]
 
-    def shown(self, mailbox: str, kinds: Iterable[str]) -> list[tuple[str, str | None]]:
-        return [(d.entry.id, d.message.task) for d in queries.shown_in_file(self.store, mailbox, kinds)]
+    def shown(self, mailbox: str, kinds: Iterable[str]) -> list[tuple[str, str | None, int]]:
+        return [
+            (d.entry.id, d.message.task, d.message.attempt or 0)
+            for d in queries.shown_in_file(self.store, mailbox, kinds)
+        ]
 
     def running_effects(self, *others: str) -> dict[str, str]:
         """The effects that are being performed, and those of these others that were attempted.

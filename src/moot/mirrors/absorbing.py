@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from moot.api.protocol.form import Malformed, Taken, Torn
+from moot.api.protocol.form import Malformed, Taken, Torn, in_rounds
 from moot.core.errors import Unavailable
 from moot.core.principal import leaves_stamps
 from moot.engine.runners import left_behind
@@ -86,14 +86,19 @@ class Absorber:
                 self._note_unreadable(seen, seen.look.reason)
                 return "blocked"
 
-    def take_stray(self, seen: Seen, path: str, data: bytes) -> None:
-        """Absorb a file in the wrong place, as if it were this one. Its content is known to be valid."""
-        self._take_content(seen.replace(one=seen.one.replace(path=path)), seen.form.read(data), None)
-
     def take_later(self) -> None:
         """Take what was put off until all files have been absorbed."""
-        while self._later:
-            self._take_facts(*self._later.pop(0))
+
+        def take(put_off: tuple[Seen, str, Any, Any, Any], idle: int) -> list[tuple[Seen, str, Any, Any, Any]]:
+            *before, facts = put_off
+            self._take_facts(*before, facts.replace(idle=idle))
+            return self._put_off()
+
+        in_rounds(self._put_off(), take, lambda: len(self._context.news))
+
+    def _put_off(self) -> list[tuple[Seen, str, Any, Any, Any]]:
+        found, self._later = self._later, []
+        return found
 
     def take(self, seen: Seen, data: bytes, memo: Any, age: float | None = None) -> bool:
         """Absorb one content, or quarantine it. False if the file must stay: recently torn, or no room to keep it.

@@ -17,7 +17,7 @@ from __future__ import annotations
 import os
 import re  # noqa: TID253 (loaded on demand)
 
-from moot.api.protocol.form import Malformed, Torn
+from moot.api.protocol.form import Malformed, Torn, in_rounds
 from moot.api.protocol.pack_code import problems
 from moot.api.protocol.pack_files import FileProblem
 from moot.core.deciders.held_entry import EntryHeld
@@ -214,7 +214,7 @@ def check(call: Call, packs: tuple[str, ...]) -> PackCheck:
     sound: list[_Checked] = []
     for spec in (spec for spec in call.packs.mirrors if spec.pack in packs):
         form = form_of(spec, call.packs)
-        found += _misplaced(spec, reader)
+        found += _elsewhere(spec, reader)
         for one in (one.replace(now=now) for one in form.instances(store, reader.trees)):
             match reader.look(one.root, one.path, form.largest):
                 case Changed(data=data):
@@ -247,25 +247,28 @@ def _order(problem: FileProblem) -> tuple[str, str, int, int]:
     return problem.worktree, problem.file, problem.line, problem.column
 
 
-def _misplaced(spec: MirrorSpec, reader: WorktreeFiles) -> Iterator[FileProblem]:
-    """Files of this mirror in other places, where nothing reads them."""
+def _elsewhere(spec: MirrorSpec, reader: WorktreeFiles) -> Iterator[FileProblem]:
+    """Files of this mirror in the other layout, where nothing reads them."""
     for root in reader.roots:
-        for path in spec.misplaced:
-            if isinstance(reader.look(root, path), Changed):
-                yield FileProblem(
-                    file=path,
-                    message=f"the file is in the wrong place, where moot does not read it: it belongs in {spec.path}",
-                    remedy=f"Import it with `{command_line('pack adopt', spec.pack)}` and then delete it, or move it.",
-                    worktree=root,
-                    pack=spec.pack,
-                )
+        if spec.flat and isinstance(reader.look(root, spec.flat), Changed):
+            yield FileProblem(
+                file=spec.flat,
+                message=f"this is not the layout that moot serves: it reads {spec.path}",
+                remedy="Delete it, so that nobody uses the wrong one.",
+                worktree=root,
+                note=True,
+                pack=spec.pack,
+            )
 
 
 def _taking(files: list[_Checked]) -> Callable[[Work], None]:
     def act(work: Work) -> None:
-        later = [(one, one.take(work, one.news)) for one in files]
-        for one, news in later:
-            one.take(work, news)
+        def take(put_off: tuple[_Checked, Any], idle: int) -> list[tuple[_Checked, Any]]:
+            one, facts = put_off
+            return [(one, more) for more in one.take(work, [facts.replace(idle=idle)])]
+
+        later = [(one, facts) for one in files for facts in one.take(work, one.news)]
+        in_rounds(later, take, lambda: len(work.drafts))
 
     return act
 

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from moot.api.protocol.form import Form
     from moot.api.protocol.mirrors import Adoption, DocumentFile
     from moot.core.event import Event
-    from moot.mirrors.adopting import Stray
 
 _TURN = 5.0  # seconds to wait for the lock
 _ROUNDS = 8  # maximum rounds per sync, while others keep writing
@@ -83,20 +82,13 @@ class FileMirrors(Mirrors):
                 raise
             return (Notice("mirror_pending", f"The mirrors cannot be kept now. {error.message}"),)
 
-    def adopt(self, call: Call, packs: Sequence[str]) -> Adoption:
-        from moot.mirrors.adopting import adopted_since, record, strays
+    def adopt(self, call: Call) -> Adoption:
+        from moot.mirrors.adopting import adopted_since
 
-        forms, start = self._forms(), call.engine.log.head()
-        found, wrong = strays(call, forms, packs)
-        call.adopting = tuple(packs)
-        try:
-            for notice in _Sync(call, forms, self._quiet, patient=False, strays=found).run():
-                call.warn(notice.code, notice.message)
-            record(call, found)
-        finally:
-            call.adopting = ()
-        imported = tuple(f"{stray.root}/{stray.path}" for stray in found)
-        return adopted_since(call, start).replace(imported=imported, unreadable=tuple(wrong))
+        start = call.engine.log.head()
+        for notice in self.sync(call):
+            call.warn(notice.code, notice.message)
+        return adopted_since(call, start)
 
     def _may_be_due(self, call: Call) -> bool:
         """Whether a pack has time limits, and tasks or claims that they may concern. At most once a second."""
@@ -166,7 +158,6 @@ class _Sync:
         quiet: QuietEvents,
         *,
         patient: bool,
-        strays: Sequence[Stray] = (),
         among: frozenset[str] | None = frozenset(),
         restore: str = "",
     ) -> None:
@@ -175,7 +166,6 @@ class _Sync:
         self._restore = restore  # the document whose file is written again, whatever it is now
         self._memory, self.news = self._context.memory, self._context.news
         self._lock = call.place.state, os.path.join(self._context.directory, "gate")
-        self._strays = strays  # files in the wrong place, to be taken once
         self._seen: list[Seen] = []
         self._turn = -1  # after which it was seen
         self._looked_at = 0  # the position of the log before it was seen
@@ -185,7 +175,7 @@ class _Sync:
         self._memory.read()
         self._look()
         wanted = self._store.cursor()
-        if self._is_in_step(wanted) and not self._strays and not self._restore:
+        if self._is_in_step(wanted) and not self._restore:
             self._remember_settled()
             return []
         patience = self._engine.log.handle.patience
@@ -289,9 +279,6 @@ class _Sync:
         for form in self._due():
             if form in first:
                 absorber.do_due(first[form])
-        for stray in self._strays:
-            there = (seen for seen in self._seen if seen.form is stray.form and seen.one.root == stray.root)
-            absorber.take_stray(next(there), stray.path, stray.data)
         for _ in range(_ROUNDS):
             blocked, changed = absorber.absorb(self._seen)
             cursor, commit, _ = self._store.standing()

@@ -32,13 +32,11 @@ def check(call: Call, name: str | None) -> Answer:
 
 
 def adopt(call: Call, name: str | None) -> Answer:
-    packs = _named(call, name)
+    _named(call, name)
     if call.mirrors is None:
         raise Refused("no_packs", "No active pack has files.", "Activate one: `moot init --pack NAME`.")
-    found = call.mirrors.adopt(call, packs)
+    found = call.mirrors.adopt(call)
     lines = [f"Taken over: {found.said}." if found.said else "Nothing to take over: the log has everything."]
-    lines += [f"{one_line(path, 500)} was read; you can delete it." for path in found.imported]
-    lines += [f"{one_line(path, 500)}; it was left alone." for path in found.unreadable]
     lines += ["`moot held` shows what is held, and why."] if found.held else []
     return Answer(result=found, say=tuple(lines))
 
@@ -91,9 +89,7 @@ VERBS = (
         params=(Param("name", "The pack. Default: all active packs.", positional=True),),
         examples=("moot pack adopt", "moot pack adopt NAME"),
         detail=(
-            "`moot init --pack` does this once. Run it again if agents went on without moot: a task then gets the "
-            "state that its file records, by a legal path of moves that are flagged as adopted. Files that moot finds "
-            "in the wrong place (`moot pack check` names them) are read, too, and stay where they are. What cannot be "
+            "`moot init --pack` and every later command do this, too; here you see what was taken over. What cannot be "
             "accepted is held, and a file that cannot be parsed is quarantined. A second run changes nothing."
         ),
         syncs=False,

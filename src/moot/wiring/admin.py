@@ -77,9 +77,15 @@ class Admin(Opener):
                 raise workspace.setup.problem
             made = _excluding(made, git_exclude.exclude(place, _forms(call) if exclude else ()))
             made = made.replace(paragraph=_paragraph(call))
+            found = [one for one in call.packs.mirrors if os.path.lexists(os.path.join(place.root, one.path))]
             start = call.engine.log.head()
             call.sync()
-            return made.replace(adopted=adopted_since(call, start).said)
+            adoption = adopted_since(call, start)
+            files = ", ".join(one.path for one in found)
+            made = made.replace(adopted=f"{adoption.said} (from {files})" if adoption.said else "")
+            other = (one.flat for one in call.packs.mirrors if one.flat)
+            elsewhere = tuple(path for path in other if os.path.lexists(os.path.join(place.root, path)))
+            return made.replace(elsewhere=elsewhere, told=tuple(call.take_warnings()))
 
     def _workspace(self) -> Workspace:
         return open_workspace(self._cwd, self._env, via=self._via, named=self._named)

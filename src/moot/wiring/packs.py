@@ -56,6 +56,7 @@ def load(settings: Settings, place: Place, *, keep: bool) -> Packs:
             from moot.settings import source
 
             found[name] = found[name].replace(values=settings_of(found[name], table, source(place)))
+    found = {name: _laid_out(one, place.main_root or place.root) for name, one in found.items()}
     if len(found) > 1:
         check_for_clashes(found.values())
 
@@ -64,6 +65,32 @@ def load(settings: Settings, place: Place, *, keep: bool) -> Packs:
         return _content(_source(pack.name, path, place), place, file)
 
     return Packs(tuple(found.values()), protocol, read)
+
+
+def _laid_out(pack: Pack, root: str) -> Pack:
+    """The pack with the paths of the layout that the project has: of two, the one whose first file has entries."""
+    twofold = [mirror for mirror in pack.mirrors if mirror.flat]
+    if not any(os.path.lexists(os.path.join(root, mirror.flat)) for mirror in twofold):
+        return pack
+    first = twofold[0]
+    usual = any(os.path.lexists(os.path.join(root, mirror.path)) for mirror in twofold)
+    if usual and (_has_entries(root, first.path) or not _has_entries(root, first.flat)):
+        return pack
+    mirrors = (one.replace(path=one.flat, flat=one.path) if one.flat else one for one in pack.mirrors)
+    return pack.replace(mirrors=tuple(mirrors))
+
+
+def _has_entries(root: str, path: str) -> bool:
+    """Whether a JSON file has a list that is not empty."""
+    import json
+
+    from moot.location.gitdir import read
+
+    try:
+        content = json.loads(read(os.path.join(root, path), 1 << 28))
+    except (OSError, ValueError):
+        return False
+    return isinstance(content, dict) and any(isinstance(value, list) and value for value in content.values())
 
 
 def protocol(pack: Pack) -> Protocol:

@@ -352,26 +352,33 @@ def test_an_assignment_comes_too_late_for_a_task_in_review_or_ended(project: Pro
         assert project.state() == state
         said = project.refusal("send", type="task_assignment", data=assignment(instructions=f"while {state}"))
         assert said.code == "wrong_state"
-        assert state in said.message
-        assert "rejected or completed task must first go back to pending" in said.text
-        held = len(project.held())
-        project.append("developer", assignment(instructions=f"by file while {state}"))
-        project.look()
-        assert len(project.held()) == held + 1
-        assert state in project.held()[-1]["reason"] + project.held()[0]["reason"]
-        assert project.state() == state
+        assert said.details["state"] == state
 
-    project.assign()
+    def by_file(text: str) -> list[str]:
+        project.append("developer", assignment(instructions=text))
+        project.look()
+        return [message["instructions"] for message in project.file("developer")["messages"]]
+
+    project.assign(assignment(instructions="first"))
     project.report()
     too_late("awaiting_review")
+    assert by_file("second") == ["first", "second"]  # stays, and counts in the next attempt
+    assert [m["data"]["instructions"] for m in project.ask("instructions", task="task-001")["messages"]] == ["first"]
     project.run("task reject", task="task-001", reason="No tests.")
     too_late("rejected")
     project.run("task reopen", task="task-001")
-    project.assign(assignment(instructions="again"))
+    assert project.state() == "in_progress"
+    assert [m["instructions"] for m in project.file("developer")["messages"]] == ["second"]
+    project.run("task reject", task="task-001", reason="Given up.")
+    assert by_file("third") == ["third"]  # starts the next attempt
+    assert (project.state(), project.task().attempt) == ("in_progress", 3)
     project.report(report(summary="again"))
     project.run("task approve", task="task-001")
+    assert project.held() == []
     too_late("completed")
-    project.run("task reopen", task="task-001", reason="It broke.")
+    assert by_file("too late") == []
+    assert [held["code"] for held in project.held()] == ["wrong_state"]
+    project.run("task reopen", task="task-001", reason="It broke.", override=True)
     project.assign(assignment(instructions="once more"))
     assert project.state() == "in_progress"
 

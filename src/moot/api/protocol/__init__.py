@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from moot.views.store import Store
 
 NOBODY = Actor(principal="")
+LAST = 2  # rounds without a change while files are taken: then everything is taken or held
 
 
 class Role(Record):
@@ -104,7 +105,7 @@ class MirrorSpec(Record):
     emptied: str = "clear"  # or restore
     wins: str = "log"  # or file, if both changed the same value
     counts: bool = False  # whether the file is part of the content that receipts are bound to
-    misplaced: tuple[str, ...] = ()  # other paths where it may be by mistake
+    flat: str = ""  # its path in the other layout of the protocol's folder
     fields: Mapping[str, Any] = {}
 
 
@@ -151,6 +152,9 @@ class Saying(Record):
     flags: tuple[str, ...] = ()  # each a code, a colon and a sentence
     evidence: str | None = None  # the receipt that a result in it was taken from
     defects: tuple[Defect, ...] = ()
+    was: str = ""  # the state of its task when its file was read
+    idle: int = LAST  # see `moot.api.protocol.form.in_rounds`
+    behind: int = 0  # entries about the same task that follow it in its file
     number: int | None = None  # the number that the entry of a file has there
     adopting: bool = False  # the file existed before the log, so its numbers are kept
     prints: tuple[str, ...] = ()  # the fingerprint of that entry: see `moot.core.deciders.feed`

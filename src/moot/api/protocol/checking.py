@@ -358,8 +358,8 @@ def _mirrors(pack: _Data) -> Found:
         place, path = ("mirrors", name), mirror["path"]
         if not is_word(name):
             yield place, f"{name!r}: expected a name of lower-case letters, digits and `-`"
-        for at, other in ((*place, "path"), path), *_items((*place, "misplaced"), mirror.get("misplaced", ())):
-            yield from _outside(at, other)
+        for key in ("path", "flat"):
+            yield from _outside((*place, key), mirror[key]) if key in mirror else ()
         if not path.startswith(pack.below):  # files of others are not its to write
             yield (*place, "path"), f"a pack that a repository brings has its files below {pack.below}"
         if any(overlap(path, other) for other in taken):

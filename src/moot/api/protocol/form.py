@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
+from moot.api.protocol import LAST
 from moot.api.protocol.pack_code import PackCode
 from moot.core.record import Record
 
@@ -85,8 +86,7 @@ class Taken(Record):
     """The result of `take`.
 
     rest: the facts for another commit, if one is not enough.
-    later: the facts for another commit, after the other files have been absorbed: what is refused now may be valid
-    then, because two files can be changed together.
+    later: the facts for another commit, after the other files have been absorbed: see `in_rounds`.
     refused: why parts of the content were refused and are held.
     """
 
@@ -94,6 +94,19 @@ class Taken(Record):
     rest: Any = None
     later: Any = None
     refused: tuple[MootError, ...] = ()
+
+
+def in_rounds(later: Sequence[Any], take: Callable[[Any, int], Sequence[Any]], events: Callable[[], int]) -> None:
+    """Take what was put off until all files had been read: what fits only after a change in another file.
+
+    Each round takes what fits by now. `take` gets one of them and the number of rounds before in which there were no
+    new events, and returns what is put off again. The facts of a form that puts anything off have this number: `idle`.
+    """
+    idle = 0
+    while later and idle <= LAST:
+        before = events()
+        later = [more for one in later for more in take(one, idle)]
+        idle = 0 if events() > before else idle + 1
 
 
 class Form(ABC):

@@ -9,7 +9,7 @@ A pack with code of its own calls these three and adds its own checks in between
 
 from __future__ import annotations
 
-from moot.api.protocol import content
+from moot.api.protocol import LAST, content
 from moot.core import typed_messages as rules
 from moot.core.deciders.mailbox import AnswerMessage
 from moot.core.deciders.message import SendMessage
@@ -81,11 +81,15 @@ def deliver(work: Work, protocol: Protocol, saying: Saying) -> None:
     name = saying.data.get(spec.task) if spec.task else None
     if not isinstance(name, str):
         accepted(protocol.pack, saying, _unnamed(spec, saying.data))
-        _store(work, protocol.pack, saying, None)
+        store(work, protocol.pack, saying, None)
         return
     task = work.task(name)
     if task.exists:
-        saying = _checked_for_age(work, saying, task)
+        if again := said_before(work, saying, task):
+            if saying.source is not None and not _counts_again(work, saying, task):
+                return  # an old copy of the file
+            flag = f"said_before: word for word a message of attempt {again}"
+            saying = saying.replace(flags=(*saying.flags, flag))
         if spec.creates or spec.moves:
             rules.check_lifecycle(protocol.pack.name, task)
     elif spec.creates:
@@ -97,7 +101,7 @@ def deliver(work: Work, protocol: Protocol, saying: Saying) -> None:
     if spec.moves:
         _move(work, protocol, saying, task, spec.moves)
     else:
-        _store(work, protocol.pack, saying, task)
+        store(work, protocol.pack, saying, task)
 
 
 # --- defects ---------------------------------------------------------------------------------------------------------
@@ -160,10 +164,10 @@ def _move(work: Work, protocol: Protocol, saying: Saying, task: Task, verb: str)
         flags=protocol.move(work, task, verb, reason),
     )
     if "report" in edge.needs:
-        _store(work, protocol.pack, saying, task)
+        store(work, protocol.pack, saying, task)
         work.do("task", task.id, command.replace(report=saying.id))
     else:
-        _store(work, protocol.pack, saying, work.do("task", task.id, command))
+        store(work, protocol.pack, saying, work.do("task", task.id, command))
 
 
 def _in_role(saying: Saying) -> Actor:
@@ -178,7 +182,7 @@ def _again(work: Work, protocol: Protocol, saying: Saying, task: Task) -> None:
     """A message whose task is already in the target state."""
     spec = saying.spec
     if spec.repeat == "store":
-        _store(work, protocol.pack, saying, task)
+        store(work, protocol.pack, saying, task)
         return
     earlier = work.messages_of_task(task.id, task.attempt, spec.name)
     if not any(_is_repeat(saying, message.data or {}) for message in earlier):
@@ -193,24 +197,26 @@ def _is_repeat(saying: Saying, earlier: Mapping[str, Any]) -> bool:
     return content.same({**saying.data, stamp: None}, {**earlier, stamp: None})
 
 
-def _checked_for_age(work: Work, saying: Saying, task: Task) -> Saying:
-    """The message, with a flag if an earlier attempt had the same.
-
-    A file that has such a message, with the same timestamp, is an old copy: its entry is refused. A caller acts now.
-    """
+def said_before(work: Work, saying: Saying, task: Task) -> int | None:
+    """The last earlier attempt that has the same message."""
     earlier = work.messages_of_task(task.id, None, saying.spec.name)
-    again = [m.attempt for m in earlier if m.attempt != task.attempt and content.same(saying.data, m.data or {})]
-    if not again:
-        return saying
-    if saying.source is not None and saying.spec.stamp:
-        raise rules.old_copy(saying.spec.name, task, again[-1], saying.spec.stamp)
-    return saying.replace(flags=(*saying.flags, f"said_before: word for word a message of attempt {again[-1]}"))
+    same = [m.attempt or 0 for m in earlier if content.same(saying.data, m.data or {})]
+    return max((attempt for attempt in same if attempt < task.attempt), default=None)
+
+
+def _counts_again(work: Work, saying: Saying, task: Task) -> bool:
+    """Whether a message of an earlier attempt, written again, starts an attempt that has none and gets no other."""
+    if saying.idle < LAST:
+        raise rules.wrong_state(saying.spec.name, task, work.lifecycle(task.lifecycle), saying.spec.moves or "")
+    has = work.messages_of_task(task.id, task.attempt, saying.spec.name)
+    return saying.spec.creates is not None and task.phase == "working" and not has
 
 
 # --- storing ---------------------------------------------------------------------------------------------------------
 
 
-def _store(work: Work, pack: Pack, saying: Saying, task: Task | None) -> None:
+def store(work: Work, pack: Pack, saying: Saying, task: Task | None, ahead: int = 0) -> None:
+    """Store it for its recipients. `ahead`: by how many attempts it is early."""
     spec, data = saying.spec, saying.data
     if spec.how == "event":
         _store_event(work, saying)
@@ -227,7 +233,7 @@ def _store(work: Work, pack: Pack, saying: Saying, task: Task | None) -> None:
         limit=saying.limit,
         data=data,
         task=task.id if task else None,
-        attempt=task.attempt if task else None,
+        attempt=task.attempt + ahead if task else None,
         role=next((role for role in spec.senders if role in saying.sender.roles), (*spec.senders, None)[0]),
         source=saying.source,
         reply_to=asked.id if asked else None,

@@ -88,7 +88,7 @@ def _type(
 
 
 def _mirror(pack: str, name: str, data: Mapping[str, Any]) -> MirrorSpec:
-    listed = {key: tuple(data[key]) for key in ("types", "follows", "misplaced") if key in data}
+    listed = {key: tuple(data[key]) for key in ("types", "follows") if key in data}
     return MirrorSpec(name=name, pack=pack, **{**data, **listed})
 
 

@@ -24,8 +24,6 @@ class Adoption(Record):
     messages: int = 0
     notes: int = 0
     held: tuple[str, ...] = ()  # entries and files that were refused
-    imported: tuple[str, ...] = ()  # files in the wrong place
-    unreadable: tuple[str, ...] = ()  # the same, with the reason
     events: int = 0  # of the log
     posted: int = 0  # events of the protocol itself, which are numbered in its file
 
@@ -78,8 +76,8 @@ class Mirrors(ABC):
         these of them.
         """
 
-    def adopt(self, call: Call, packs: Sequence[str]) -> Adoption:  # noqa: ARG002
-        """Take over the files of these packs as they are: the states that they record, and files in the wrong place."""
+    def adopt(self, call: Call) -> Adoption:  # noqa: ARG002
+        """Absorb all files, and say what was taken over."""
         return Adoption()
 
     def restore(self, call: Call, document: str) -> tuple[Notice, ...]:  # noqa: ARG002

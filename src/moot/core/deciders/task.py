@@ -61,7 +61,6 @@ if TYPE_CHECKING:
     from moot.core.principal import Actor
     from moot.core.task import Command
 
-ADOPTED = "adopted: it happened before moot was used"
 _FORWARD = (("open", "working"), ("open", "review"), ("working", "review"))  # phases; `done` is always forward
 
 
@@ -103,9 +102,8 @@ def _add(life: Lifecycle, task: Task, command: AddTask) -> list[Payload]:
         )
     check_title(command.title)
     check_priority(command.priority)
-    initial = life.initial
-    fields = {**command.__dict__, "lifecycle": life.name}
-    return [Added(state=initial, phase=life.phase(initial), **fields)]
+    state = command.state or life.initial
+    return [Added(**{**command.__dict__, "lifecycle": life.name, "state": state, "phase": life.phase(state)})]
 
 
 def _move(life: Lifecycle, task: Task, command: MoveTask) -> list[Payload]:
@@ -128,7 +126,8 @@ def _move(life: Lifecycle, task: Task, command: MoveTask) -> list[Payload]:
 
         check_assigned(task, command.actor)
     target, attempt = edge.target, task.attempt + edge.attempt
-    if edge.attempt and attempt > life.attempts and not (command.override and command.actor.person):
+    allowed = command.recorded or (command.override and command.actor.person)
+    if edge.attempt and attempt > life.attempts and not allowed:
         if edge.verb == "reopen" or life.exhausted is None:
             raise refusals.exhausted(life, task, command)
         target, attempt = life.exhausted, task.attempt
@@ -144,7 +143,7 @@ def _move(life: Lifecycle, task: Task, command: MoveTask) -> list[Payload]:
             role=role,
             reason=(command.reason or "").strip() or None,
             report=command.report,
-            flags=(*command.flags, ADOPTED) if command.adopted else command.flags,
+            flags=command.flags,
             receipt=command.receipt,
         )
     ]
@@ -231,7 +230,7 @@ def _allows(life: Lifecycle, task: Task, edge: Edge, actor: Actor) -> bool:
 
 
 def _needs(task: Task, edge: Edge, command: MoveTask) -> None:
-    if command.adopted:
+    if command.recorded:
         return
     if "reason" in edge.needs and not (command.reason or "").strip():
         raise Refused(
@@ -306,7 +305,9 @@ def _evolved(task: Task, event: Payload, meta: Meta) -> Task:
     at, by = meta.at, meta.by
     match event:
         case Added():
-            return Task(id=task.id, since=at, added_at=at, changed_at=at, last_by=by, **event.__dict__)
+            fields = {name: value for name, value in event.__dict__.items() if name not in ("reason", "flags")}
+            setbacks = (Step("reject", event.state, 1, by, at, event.reason),) if event.reason else ()
+            return Task(id=task.id, since=at, added_at=at, changed_at=at, last_by=by, setbacks=setbacks, **fields)
         case Moved():
             judged = task.report if task.phase == "review" else None
             step = Step(event.verb, event.target, task.attempt, by, at, event.reason, judged)

@@ -87,8 +87,8 @@ class World(ABC):
         """The ids of the unsettled messages in a mailbox."""
 
     @abstractmethod
-    def shown(self, mailbox: str, kinds: Iterable[str]) -> list[tuple[str, str | None]]:
-        """The content of a protocol's mailbox file: the ids of its messages, each with its task."""
+    def shown(self, mailbox: str, kinds: Iterable[str]) -> list[tuple[str, str | None, int]]:
+        """The content of a protocol's mailbox file: the ids of its messages, each with its task and attempt."""
 
     @abstractmethod
     def state(self, kind: str, key: str) -> Any:

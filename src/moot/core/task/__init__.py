@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from moot.core.lifecycle import Lifecycle
     from moot.core.principal import Actor
 
-PRIORITIES = ("high", "medium", "low")
+PRIORITIES = ("critical", "high", "medium", "low")
 
 TYPES = {
     "claim": "task:started",
@@ -70,7 +70,8 @@ def verdicts(life: Lifecycle, task: Task) -> dict[str, str]:
 class Added(Payload):
     type = "task:added"
     said = "added “{title}”"
-    words = ("title", "body", "extra")
+    words = ("title", "body", "extra", "reason")
+    names = ("flags",)
     marks = ("state", "phase", "lifecycle", "creator", "priority", "needs", "waits", "origin")
     title: str
     state: str
@@ -85,6 +86,8 @@ class Added(Payload):
     waits: tuple[str, ...] = ()
     extra: dict[str, Any] = {}  # noqa: RUF012 (a record's default is never changed)
     origin: str | None = None  # where in which plan it came from: see `moot.core.task.plan`
+    reason: str | None = None  # why it was rejected before it was added
+    flags: tuple[str, ...] = ()
 
 
 class Moved(Payload):
@@ -287,6 +290,8 @@ class Task(Record):
 
 
 class AddTask(Record):
+    """`state`: the one that a file of its protocol gives it; "": the first one. `reason`: of its last rejection."""
+
     title: str
     creator: str
     body: str = ""
@@ -298,6 +303,9 @@ class AddTask(Record):
     extra: dict[str, Any] = {}  # noqa: RUF012
     lifecycle: str = "core"
     origin: str | None = None
+    state: str = ""
+    reason: str | None = None
+    flags: tuple[str, ...] = ()
 
 
 class MoveTask(Record):
@@ -308,7 +316,7 @@ class MoveTask(Record):
     report: str | None = None
     judged: str | None = None  # the report that a verdict is about
     override: bool = False
-    adopted: bool = False  # it happened before moot was used: what the edge needs is not known any more
+    recorded: bool = False  # a file of the protocol records it: it has happened, whatever the edge needs
     flags: tuple[str, ...] = ()
     receipt: str | None = None  # one that the caller has found valid
     owner: str | None = None  # the new holder, if the edge assigns the task to an owner

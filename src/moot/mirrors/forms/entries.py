@@ -13,7 +13,7 @@ held: moot renders none. The `fields` of the mirror name the keys:
 from __future__ import annotations
 
 from moot.api.answer import Notice
-from moot.api.protocol import strict_json
+from moot.api.protocol import LAST, strict_json
 from moot.api.protocol.form import FULL, MOST, Form, Malformed, Rendering, Taken
 from moot.api.protocol.held_entries import HeldEntries, as_written, canonical, counted
 from moot.core.deciders.mailbox import Ack, Clear, Restore
@@ -25,7 +25,7 @@ from moot.core.schema.phrases import NOTHING, shown
 from moot.core.text import REASON, command_line
 from moot.location import worktrees
 from moot.mirrors.forms.read_time import seconds, time_of
-from moot.views import queries
+from moot.views import queries, states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,6 +70,7 @@ class EntryNews(Record):
     fresh: tuple[Fresh, ...] = ()
     clears: bool = False
     old: bool = False  # the file is empty, but is one that moot wrote before
+    idle: int = -1  # see `moot.api.protocol.form.in_rounds`
     reads: bool = False  # take only the time of the last read
 
 
@@ -217,6 +218,9 @@ class EntriesForm(Form):
                     saying = self.packs.saying(
                         call, spec, said, roots=roots, sender=self._writer, source=self.spec.path
                     )
+                    name = said.get(spec.task) if spec.task else None
+                    was = states.task(store, name)[0].state if isinstance(name, str) else ""
+                    saying = saying.replace(was=was)
                     fresh.append(Fresh(entry=entry, place=place, missing=missing, text=text, saying=saying))
             except Refused as error:  # by the code of the pack
                 fresh.append(Fresh(entry=entry, place=place, missing=1, error=error))
@@ -288,18 +292,20 @@ class EntriesForm(Form):
         heard: dict[str, int] = {}
         fields = sorted({spec.task for spec in self._all_types() if spec.task})
         held = HeldEntries(self.spec, fields, work.store, lambda: as_written(content.data, self._list))
-        done = 0
-        for fresh in facts.fresh[:MOST]:
+        done, put_off = 0, list[Fresh]()
+        for place, fresh in enumerate(facts.fresh[:MOST]):
             if len(work.drafts) > FULL:
                 break
-            error = fresh.error or self._heard(work, fresh, heard)
+            error = fresh.error or self._heard(work, fresh, heard, facts, place)
             if error is not None and error.code == "too_many_events" and work.drafts:
                 break  # the commit is full; the entry goes into the next one
-            if error is not None:
+            if error is not None and fresh.error is None and facts.idle < LAST and error.code != "bad_message":
+                put_off.append(fresh.replace(missing=fresh.missing - heard.get(fresh.text, 0)))
+            elif error is not None:
                 refused.append(error)
                 notices += _notice(one, held.hold(work, fresh.entry, fresh.place, error), error)
             done += 1
-        if content.extra:
+        if content.extra and facts.idle < 0:
             identity = held.hold_keys(work, content.extra, lambda name: self._extra(content.extra, name))
             unknown = self._extra(content.extra, identity or "ID")
             refused.append(unknown)
@@ -310,8 +316,13 @@ class EntriesForm(Form):
             said = f"{one.name} is an empty file that moot wrote earlier: an old copy, so nothing is cleared."
             notices.append(Notice("mailbox_not_emptied", said))
         rest = tuple(fresh.replace(missing=fresh.missing - heard.get(fresh.text, 0)) for fresh in facts.fresh[done:])
-        left = facts.replace(fresh=rest, back=(), clears=False) if rest else None
-        return Taken(notices=tuple(notices), rest=left, refused=tuple(refused))
+        left = facts.replace(back=(), clears=False, old=False)
+        return Taken(
+            notices=tuple(notices),
+            rest=left.replace(fresh=rest) if rest else None,
+            later=left.replace(fresh=tuple(put_off)) if put_off else None,
+            refused=tuple(refused),
+        )
 
     def _extra(self, keys: Mapping[str, Any], held: str) -> Refused:
         wrong = self._unknown(keys)
@@ -323,17 +334,19 @@ class EntriesForm(Form):
             defects=[defect.full() for defect in wrong],
         )
 
-    def _heard(self, work: Work, fresh: Fresh, heard: dict[str, int]) -> MootError | None:
+    def _heard(self, work: Work, fresh: Fresh, heard: dict[str, int], facts: EntryNews, place: int) -> MootError | None:
         """Take the missing entries. Returns the error if they are refused.
 
         Two entries can be formatted differently and mean the same. Then they count as two equal entries.
         """
         assert fresh.saying is not None
+        behind = sum(one.missing for one in facts.fresh[place + 1 :] if one.saying and _are_alike(one, fresh))
+        saying = fresh.saying.replace(idle=facts.idle, behind=behind)
         for _ in range(fresh.missing - heard.get(fresh.text, 0)):
             before = len(work.drafts)
             try:
                 with work.savepoint():
-                    self.packs.hear(work, fresh.saying)
+                    self.packs.hear(work, saying)
             except MootError as error:
                 if error.kind == "unavailable":
                     raise  # the entry is valid: it stays in the file, and the next call takes it
@@ -361,6 +374,15 @@ class EntriesForm(Form):
             at = time_of(last_read, box.last_read, work.at) or work.at
             work.do("mailbox", self.spec.mailbox, Ack(ids=unread, who=self._reader, at=at))
         return Taken()
+
+
+def _are_alike(one: Fresh, other: Fresh) -> bool:
+    """Whether two entries are of one type and about one task."""
+    assert one.saying is not None
+    assert other.saying is not None
+    spec = one.saying.spec
+    field = spec.task or ""
+    return other.saying.spec is spec and one.saying.data.get(field) == other.saying.data.get(field)
 
 
 def _notice(one: Instance, identity: str | None, error: MootError) -> list[Notice]:

@@ -40,9 +40,9 @@ class KnownMessages:
             if task.phase == "done":
                 return [], [], 0  # an old copy: nothing is delivered again
             # The file may still show a message of an earlier attempt, if it was not rendered since.
-            left = sum(d.message.attempt != task.attempt and d.entry.id in self._showed for d in known)
-            count = max(0, count - left)
-            known = [d for d in known if d.message.attempt == task.attempt]
+            earlier = [d for d in known if (d.message.attempt or 0) < task.attempt]
+            count = max(0, count - sum(d.entry.id in self._showed for d in earlier))
+            known = [d for d in known if d not in earlier]
         visible = sum(d.entry.hidden is None for d in known)
         hidden = [d.entry.id for d in known if d.entry.hidden == "emptied"][: max(0, count - visible)]
         return [d.entry.id for d in known][:count], hidden, count - len(known)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 
-from moot.api.protocol import Protocol
+from moot.api.protocol import LAST, Protocol
 from moot.api.protocol.content import normalise_paths
-from moot.api.protocol.hearing import accepted, deliver, prepared
+from moot.api.protocol.hearing import accepted, deliver, prepared, said_before, store
+from moot.core.deciders.mailbox import Clear
 from moot.core.errors import Held, Refused
 from moot.core.principal import Actor, name_of, same_agent
 from moot.core.task import DescribeTask, MoveTask
 from moot.core.text import REASON, command_line
+from moot.core.typed_messages import wrong_state
 from moot.packs.orchestrator import limits, rules
 
 TYPE_CHECKING = False
@@ -19,21 +21,28 @@ if TYPE_CHECKING:
     from typing import Any
 
     from moot.api.call import Call
-    from moot.api.protocol import Saying
+    from moot.api.protocol import Pack, Saying
     from moot.api.protocol.pack_views import Concern
     from moot.core.deciders.message import Message
+    from moot.core.lifecycle import Edge, Lifecycle
     from moot.core.task import Task
     from moot.engine.unit_of_work import Work
+    from moot.packs.orchestrator.queue_edits import QueueChange
     from moot.views.journal import Happening
     from moot.views.store import Store
 
+INFERRED = "inferred: nobody reported this move; the files show that it happened"
 _UNPROVEN = ("failed", "not_verified")
 _NO_INSTRUCTIONS = "missing_instructions: its sender found no instructions for this attempt"
 _DOUBTFUL = ("said_before", "missing_instructions")  # flags: an old copy, work without instructions
 
 
 class Orchestrator(Protocol):
-    """See the module."""
+    """See the module. `wanted`: what `queue.json` asks for, as long as its files are taken."""
+
+    def __init__(self, pack: Pack, settings: Mapping[str, Any] | None = None) -> None:
+        super().__init__(pack, settings)
+        self.wanted: dict[str, QueueChange] = {}
 
     forms = {  # noqa: RUF012
         "queue": "moot.packs.orchestrator.queue_file:QueueForm",
@@ -55,15 +64,49 @@ class Orchestrator(Protocol):
         beyond, flags = rules.review(saying.spec.name, saying.data, from_file=from_file)
         saying = accepted(self.pack, saying, beyond, flags)
         task = work.task(saying.data["taskId"])
+        is_past = from_file and self._is_past(work, saying, task)
         if task.exists and task.lifecycle == self.pack.name:
             _check_platform(task, saying.data["platform"])
             if saying.spec.name == "completion_report":
                 _check_taker(work, saying, task)
                 saying = saying.replace(flags=(*saying.flags, *_differences(work, saying, task)))
-                saying = _without_instructions(work, saying, task)
-            elif "platform" not in task.extra and task.phase in ("open", "working"):
+                if not is_past:
+                    saying = _without_instructions(work, saying, task)
+            elif task.extra.get("platform") is None and task.phase in ("open", "working"):
                 work.do("task", task.id, DescribeTask(extra={"platform": saying.data["platform"]}))
-        deliver(work, self, saying)
+        if is_past:
+            _keep(work, self.pack, saying, task)
+        else:
+            deliver(work, self, saying)
+
+    def _is_past(self, work: Work, saying: Saying, task: Task) -> bool:
+        """Whether a message from a file moves its task no more, because the file of the queue was ahead of it.
+
+        It is delivered in the attempt and state for which it was written, on the path to the state that the queue
+        shows. Until its task is there, it is put off: each later start or report on that path takes one of the entries
+        behind it. An assignment for a rejected task starts the next attempt.
+        """
+        life, verb = work.lifecycle(self.pack.name), saying.spec.moves or ""
+        if (task.exists and task.lifecycle != life.name) or said_before(work, saying, task):
+            return False
+        change = self.wanted.get(saying.data["taskId"])
+        way = (path(life, task, change) if change is not None else None) or ()
+        slots = sum(edge.verb == verb for edge in way) or int(verb == "claim" and any(edge.attempt for edge in way))
+        if any(edge.verb == verb for edge in way[:1]) or (verb == "claim" and task.phase == "stopped"):
+            slots = max(0, slots - 1)  # the next one is for this message
+        early = slots > saying.behind or (verb == "submit" and task.phase == "open")
+        sent = work.messages_of_task(task.id, task.attempt, saying.spec.name)
+        late = task.phase == "review" and not sent  # the queue said first that the task is in review
+        if saying.idle < LAST and (early or (task.phase == "review" and not late)):
+            raise wrong_state(saying.spec.name, task, life, verb)
+        if verb == "claim" and task.phase == "stopped":
+            lead = Actor(principal=saying.sender.principal, roles=saying.sender.roles)
+            work.do("task", task.id, MoveTask(verb="reopen", actor=lead, recorded=True, flags=(INFERRED,)))
+            return False
+        if task.phase == "review":
+            return late or verb == "claim" or task.state != saying.was
+        before = task.state != saying.was or task.since == task.added_at  # the task was added in this state
+        return task.phase in ("done", "stopped") and saying.idle >= LAST and before
 
     def lines(self, store: Store, happened: Happening) -> Sequence[str]:
         from moot.packs.orchestrator import review_section
@@ -81,18 +124,53 @@ class Orchestrator(Protocol):
 
     def move(self, work: Work, task: Task, verb: str, reason: str | None) -> tuple[str, ...]:
         """Approving a doubtful report requires a reason, and the move records the doubts."""
-        if verb != "approve" or task.report is None:
+        reports = work.messages_of_task(task.id, task.attempt, "completion_report")
+        if verb != "approve" or not reports:
             return ()
-        doubts = _doubts(work.message(task.report))
+        doubts = _doubts(reports[-1])
         if doubts and not (reason or "").strip():
             raise Refused(
                 "build_unproven" if doubts[0].startswith("build") else "report_doubtful",
-                f"The report {task.report} of {task.id} is doubtful: {'; '.join(doubts)}.",
+                f"The report {reports[-1].id} of {task.id} is doubtful: {'; '.join(doubts)}.",
                 f"Reject it, or approve it with a reason: `{command_line('task approve', task.id, options=REASON)}`.",
                 task=task.id,
                 doubts=list(doubts),
             )
         return tuple(f"approved_although: {doubt}" for doubt in doubts)
+
+
+def path(life: Lifecycle, task: Task, change: QueueChange) -> tuple[Edge, ...] | None:
+    """The moves that lead a task from its state to the one that the queue shows; None if no path reaches it."""
+    wanted, state, end = change.wanted, task.state or life.initial, "rejected"
+    if wanted not in life.names:
+        return None
+    there = life.path(state, end)
+    through = None if there is None else (*there, *(life.path(end, wanted) or ()))
+    if change.reason and change.reason != rejection(task) and task.phase != "done" and state != end:
+        return through
+    found = () if wanted == state else life.path(state, wanted)
+    if found is None and change.reason and not change.older and state == change.was:
+        return through  # rejected for the same reason as before
+    return found
+
+
+def rejection(task: Task) -> str | None:
+    """The reason of the last rejection."""
+    return next((step.reason for step in reversed(task.setbacks) if step.verb == "reject"), None)
+
+
+def _keep(work: Work, pack: Pack, saying: Saying, task: Task) -> None:
+    """Store a message that moves its task no more. An assignment for a task in review is for the next attempt."""
+    is_report = saying.spec.moves == "submit"
+    ahead = (
+        task.phase == "review"
+        and not is_report
+        and bool(work.messages_of_task(task.id, task.attempt, saying.spec.name))
+    )
+    store(work, pack, saying, task, ahead=int(ahead))
+    if task.phase == "done":
+        for to in saying.spec.addresses:
+            work.do("mailbox", to, Clear(ids=(saying.id,), reason="completed"), pack=pack.name)
 
 
 def _doubts(report: Message) -> tuple[str, ...]:
@@ -125,7 +203,7 @@ def _without_instructions(work: Work, saying: Saying, task: Task) -> Saying:
 
 def _check_platform(task: Task, found: str) -> None:
     own = task.extra.get("platform")
-    if own is not None and own != found:
+    if own in rules.PLATFORMS and own != found:
         raise Refused(
             "platform_differs",
             f"{task.id} is for the platform {own}; the message says {found}.",

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
+PLATFORMS = ("web", "android", "ios", "custom")
 _NAMED = 5
 
 

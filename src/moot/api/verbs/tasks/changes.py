@@ -92,7 +92,7 @@ VERBS = (
             _TASK,
             Param("title", "What to do, in one line."),
             Param("body", "Details.", type="words"),
-            Param("priority", "high, medium or low.", choices=PRIORITIES),
+            Param("priority", "critical, high, medium or low.", choices=PRIORITIES),
             Param("ttl", "How long the holder may be silent before another agent can take it.", type="seconds"),
             KEY,
         ),

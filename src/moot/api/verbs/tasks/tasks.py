@@ -215,7 +215,7 @@ VERBS = (
             Param("id", "Its id (letters, digits, '.', '_', '-'). Default: the next number."),
             Param("body", "Details.", type="words"),
             Param("needs", "A task that must be done first (repeatable).", many=True),
-            Param("priority", "high, medium or low.", default="medium", choices=PRIORITIES),
+            Param("priority", "critical, high, medium or low.", default="medium", choices=PRIORITIES),
             Param("no_review", "The holder can complete it without review.", type="flag"),
             Param("ttl", "How long the holder may be silent before another agent can take it.", type="seconds"),
             Param("lifecycle", "`core`, or a lifecycle of an active pack."),
