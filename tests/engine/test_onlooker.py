@@ -10,7 +10,6 @@ import pytest
 from moot import Workspace
 from moot.core.errors import Refused
 from moot.overview import overview
-from moot.overview.recent import Recent
 from tests.calls import open_call
 
 if TYPE_CHECKING:
@@ -70,13 +69,7 @@ def test_what_is_looked_at_is_of_one_moment(ws: Workspace, onlooker: Call) -> No
     assert onlooker.engine.read().cursor() == 2
 
 
-def test_an_event_is_told_once_however_often_one_looks(ws: Workspace, onlooker: Call) -> None:
-    recent = Recent()
+def test_the_last_thirty_events_are_shown(ws: Workspace, onlooker: Call) -> None:
     for number in range(40):
         ws.task_add(f"Task {number}")
-        if number % 7 == 0:
-            kept = overview(onlooker, recent).events
-            assert [event.position for event in kept] == list(range(max(1, number - 28), number + 2))
-    last = overview(onlooker, recent).events
-    assert last[-1] is overview(onlooker, recent).events[-1]
-    assert [event.position for event in last] == list(range(11, 41))
+    assert [event.position for event in overview(onlooker).events] == list(range(11, 41))

@@ -31,7 +31,7 @@ class Glass:
     ) -> None:
         self.raw = b""
         self.rows: dict[int, str] = {}
-        self._row = 0
+        self._row = self._column = 0
         self._pending = b""
         self._ours, self._theirs = pty.openpty()
         self.resize(*size, tell=False)
@@ -60,7 +60,7 @@ class Glass:
 
     @property
     def text(self) -> str:
-        return "\n".join(self.rows.get(row, "") for row in range(max(self.rows, default=-1) + 1))
+        return "\n".join(self.rows.get(row, "").rstrip() for row in range(max(self.rows, default=-1) + 1))
 
     def press(self, keys: str) -> None:
         os.write(self._ours, keys.encode())
@@ -88,10 +88,10 @@ class Glass:
         self._read(0)
         return self.process.returncode
 
-    def given_back(self) -> bool:
+    def restored(self) -> bool:
         """Whether the terminal is as it was: its modes, its first screen, its cursor."""
         last = self.raw.rpartition(b"\x1b[?1049h")[2]
-        shown = all(mark in last for mark in (b"\x1b[?1049l", b"\x1b[?25h", b"\x1b[?7h"))
+        shown = all(mark in last for mark in (b"\x1b[?1049l", b"\x1b[?25h"))
         return shown and termios.tcgetattr(self._theirs) == self.modes
 
     def _read(self, timeout: float) -> None:
@@ -111,10 +111,17 @@ class Glass:
             self._obey(code, kind, char)
 
     def _obey(self, code: str, kind: str, char: str) -> None:
-        if char:
-            self.rows[self._row] = self.rows.get(self._row, "") + char
+        if char == "\n":
+            self._row += 1
+        elif char == "\r":
+            self._column = 0
+        elif char:
+            row = self.rows.get(self._row, "").ljust(self._column)
+            self.rows[self._row] = row[: self._column] + char + row[self._column + 1 :]
+            self._column += 1
         elif kind == "H":
-            self._row = int(code.partition(";")[0]) - 1
+            row, _, column = code.partition(";")
+            self._row, self._column = int(row or 1) - 1, int(column or 1) - 1
         elif kind == "K":
             self.rows[self._row] = ""
         elif kind == "J":

@@ -77,7 +77,7 @@ def test_how_many_older_ones_there_are_is_said_with_the_command_that_shows_them(
     town.ask("Bob", "inbox")
     some = town.ask("Bob", "inbox", all=True, limit=2)
     assert ([item.text for item in some.result.settled], some.result.more_settled) == (["Note 3.", "Note 4."], 3)
-    assert some.say[0] == "3 older settled: moot --agent Bob inbox --all --limit 5"
+    assert some.say[0] == "3 older settled: moot inbox --all --limit 5 --agent Bob"
     assert len(town.ask("Bob", "inbox", all=True, limit=5).result.settled) == 5
 
 
@@ -87,7 +87,7 @@ def test_large_settled_mail_is_left_out_and_counted(town: Town) -> None:
     town.ask("Bob", "inbox")
     some = town.ask("Bob", "inbox", all=True, bytes=2500)
     assert ([item.text[0] for item in some.result.settled], some.result.more_settled) == (["b", "c"], 1)
-    assert some.say[0].startswith("1 older settled: moot --agent Bob inbox --all --limit 51 --bytes ")
+    assert some.say[0].startswith("1 older settled: moot inbox --all --limit 51 --bytes ")
     size = int(some.say[0].rpartition(" ")[2])
     assert town.ask("Bob", "inbox", all=True, bytes=size).result.more_settled == 0
 

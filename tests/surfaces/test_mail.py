@@ -46,7 +46,7 @@ def test_what_does_not_fit_is_counted_and_comes_with_the_next_call(town: Town) -
     sent = [town.send("Ada", "Bob") for _ in range(5)]
     first = town.ask("Bob", "inbox", limit=2)
     assert (new(first), first.result.more_new) == (sent[:2], 3)
-    assert first.say[-1] == "3 more: moot --agent Bob inbox"
+    assert first.say[-1] == "3 more: moot inbox --agent Bob"
     second = town.ask("Bob", "inbox", limit=3)
     assert (new(second), second.result.more_new) == (sent[2:], 0)
     assert "more" not in second.say[-1]
@@ -55,7 +55,7 @@ def test_what_does_not_fit_is_counted_and_comes_with_the_next_call(town: Town) -
 def test_a_look_without_showing_says_how_to_see_the_rest(town: Town) -> None:
     for _ in range(3):
         town.send("Ada", "Bob")
-    assert town.ask("Bob", "inbox", peek=True, limit=1).say[-1] == "2 more: moot --agent Bob inbox --peek --limit 3"
+    assert town.ask("Bob", "inbox", peek=True, limit=1).say[-1] == "2 more: moot inbox --peek --limit 3 --agent Bob"
     assert len(new(town.ask("Bob", "inbox", peek=True, limit=3))) == 3
 
 
@@ -66,7 +66,7 @@ def test_what_was_seen_is_counted_as_a_whole_and_shown_as_far_as_the_limit_goes(
     assert brief.say == (f"3 seen and not settled: {sent[0]}, {sent[1]}",)
     full = town.ask("Bob", "inbox", limit=2, all=True)
     assert (waiting(full), full.result.more_waiting) == (sent[:2], 1)
-    assert full.say[-1] == "1 more seen and not settled: moot --agent Bob inbox --all --limit 3"
+    assert full.say[-1] == "1 more seen and not settled: moot inbox --all --limit 3 --agent Bob"
 
 
 def test_mail_of_several_mailboxes_comes_in_the_order_it_was_sent(crew: Town) -> None:
@@ -83,7 +83,7 @@ def test_a_request_that_was_confirmed_still_waits_for_its_answer(town: Town) -> 
     asked = town.request("Ada", "Bob", within=0)
     answer = town.ask("Bob", "ack", ids=(asked,))
     assert answer.result == {"acked": [asked], "unanswered": [asked]}
-    assert answer.say == (f"acked {asked}", f"{asked} still needs an answer: moot --agent Bob reply {asked} '…'")
+    assert answer.say == (f"acked {asked}", f"{asked} still needs an answer: moot reply {asked} --agent Bob '…'")
     assert town.stages(asked) == {"Bob": "acked"}
     assert waiting(town.ask("Bob", "inbox")) == [asked]
     assert town.overdue() == [asked]
@@ -97,7 +97,7 @@ def test_a_request_that_was_confirmed_still_waits_for_its_answer(town: Town) -> 
 def test_a_confirmed_request_says_again_how_to_answer_it(town: Town) -> None:
     asked = town.request("Ada", "Bob")
     town.ask("Bob", "ack", ids=(asked,))
-    assert town.ask("Bob", "inbox", all=True).say[-1] == f"needs an answer: moot --agent Bob reply {asked} '…'"
+    assert town.ask("Bob", "inbox", all=True).say[-1] == f"needs an answer: moot reply {asked} --agent Bob '…'"
 
 
 @pytest.mark.promise(7)

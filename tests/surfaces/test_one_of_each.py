@@ -22,7 +22,7 @@ def test_a_log_of_one_event_is_told_as_such(lone: Command) -> None:
     assert lone("export", "../log.jsonl", "--force").out.startswith("1 event in ")
     assert lone("restore", "../copy.db").out.startswith("restored 1 event from ")
     assert lone("wait", "--type", "build:finished", "--timeout", "0.01").err.startswith(
-        "moot: Timed out: 0 of 1 event."
+        "moot: Nothing yet: 0 of 1 event."
     )
 
 
@@ -34,9 +34,9 @@ def test_one_message_waits(lone: Command) -> None:
     lone("join", "Ada")
     lone("send", "Ada", "hello")
     lone("leave", "Ada")
-    assert "1 message waits: moot --agent Ada inbox" in lone("join", "Ada").out
+    assert "1 message waits: moot inbox --agent Ada" in lone("join", "Ada").out
     lone("send", "Ada", "again")
-    assert "2 messages wait: moot --agent Ada inbox" in lone("join", "Ada", incarnation=2, agent="Ada").out
+    assert "2 messages wait: moot inbox --agent Ada" in lone("join", "Ada", incarnation=2, agent="Ada").out
 
 
 def test_one_claim_more_is_in_the_way(lone: Command) -> None:

@@ -30,7 +30,7 @@ pytestmark = pytest.mark.in_memory
 # Verbs that need no open workspace are made by hand; streams are methods of their own.
 APART = {"init", "doctor", "restore", "deinit"}
 STREAMS = {("log", "follow"): "follow", ("mirror", "watch"): "mirror_watch", ("run status", "follow"): "run_follow"}
-VOICES = {("watch", "once"), ("watch", "follow")}  # say how a terminal hears it
+VOICES = {("watch", "once")}  # say how a terminal hears it
 OWN = {
     "blob",
     "close",

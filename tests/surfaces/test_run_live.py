@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import time
 from typing import TYPE_CHECKING
@@ -99,10 +100,10 @@ def test_the_status_is_drawn_until_the_run_has_ended_and_stays_on_the_screen(wor
         assert max(map(len, glass.text.splitlines())) <= columns
         go(working)
         assert glass.ended() == 0
-        assert glass.given_back()
+        assert glass.restored()
         after = glass.raw.rpartition(b"\x1b[?1049l")[2].decode()
     assert f"{NAMES[0]}: finished (run-" in after
-    assert "✗ test failed: exit code 1: the total is wrong" in after
+    assert re.search("✗ test failed.*: exit code 1: the total is wrong", after)
 
 
 @pytest.mark.parametrize("keys", ["\x03", "q"])
@@ -111,7 +112,7 @@ def test_a_person_can_stop_looking_and_the_run_goes_on(working: Command, keys: s
         glass.until(f"▶ {ONE}: test")
         glass.press(keys)
         assert glass.ended() == 0
-        assert glass.given_back()
+        assert glass.restored()
         assert "▶ test running" in glass.raw.rpartition(b"\x1b[?1049l")[2].decode()
     assert working("--json", "run", "status").result["state"] == "running"
 
@@ -119,9 +120,9 @@ def test_a_person_can_stop_looking_and_the_run_goes_on(working: Command, keys: s
 def test_one_file_is_drawn_with_its_stages_and_a_change_of_size_is_followed(working: Command) -> None:
     with Glass(working, "run", "status", NAMES[0], "--follow", size=(80, 20)) as glass:
         glass.until(f"{ONE}: running", "✓ lint completed", "▶ test running")
-        glass.rows.clear()
         glass.resize(20, 6)
-        glass.until("▶ test running")
+        glass.rows.clear()
+        glass.until("▶ test running", "q quit")
         assert max(map(len, glass.text.splitlines())) <= 20
         go(working)
         assert glass.ended() == 0
@@ -130,13 +131,13 @@ def test_one_file_is_drawn_with_its_stages_and_a_change_of_size_is_followed(work
 @pytest.mark.parametrize("columns", [40, 80])
 def test_the_overview_has_the_stages_of_each_file(working: Command, columns: int) -> None:
     with Glass(working, "watch", size=(columns, 30)) as glass:
-        glass.until("3 Runs", f"▶ {ONE}: test", "✓ lint  ▶ test", f"▶ {BAD}: test")
+        glass.until("Runs", f"▶ {ONE}: test", "✓ lint  ▶ test", f"▶ {BAD}: test")
         go(working)
         glass.until(f"✗ {BAD}: test", f"✓ {ONE}", "- exit code 1: the total is")
         assert max(map(len, glass.text.splitlines())) <= columns
         glass.press("q")
         assert glass.ended() == 0
-        assert glass.given_back()
+        assert glass.restored()
 
 
 def test_without_a_terminal_each_change_is_printed_once(working: Command) -> None:

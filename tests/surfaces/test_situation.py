@@ -24,18 +24,18 @@ def test_an_agent_sees_its_mail_its_work_and_one_command(run: Command, ada: Work
     ada.send("Bob", "Hello.")
     assert run("--agent", "bob").out.splitlines() == [
         "You are Bob#1, an agent: --agent is set.",
-        "1 new message: moot --agent Bob inbox",
+        "1 new message: moot inbox --agent Bob",
         "You hold: task-001 One",
         "Assigned to you: task-002 Two",
         "You can review: task-003 Three",
         "Tasks: 1 working, 1 open, 1 review.",
-        "next: moot --agent Bob start",
+        "next: moot start --agent Bob",
     ]
     assert "next: moot start" in run(agent="Bob").out
 
 
 def test_an_agent_with_nothing_to_do_is_told_to_wait(run: Command) -> None:
-    assert run("--agent", "Bob").out.splitlines()[1:] == ["No tasks yet.", "next: moot --agent Bob wait"]
+    assert run("--agent", "Bob").out.splitlines()[1:] == ["No tasks yet.", "next: moot wait --agent Bob"]
 
 
 def test_a_person_sees_what_needs_a_person(run: Command, bob: Workspace) -> None:

@@ -33,8 +33,8 @@ def test_starting_joins_shows_the_mail_and_claims_the_most_urgent_task(run: Comm
     assert lines[0] == "You are Bob#2."
     assert "> Welcome." in lines
     assert lines[-4:-2] == ["task-002 is yours (attempt 1, token 8): Write the parser", "> As in the specification."]
-    assert lines[-2] == "Before you edit files: moot --agent Bob claim PATH… --task task-002"
-    assert lines[-1] == "When it is done: moot --agent Bob task submit task-002 (another agent reviews it)"
+    assert lines[-2] == "Before you edit files: moot claim PATH… --task task-002 --agent Bob"
+    assert lines[-1] == "When it is done: moot task submit task-002 --agent Bob (another agent reviews it)"
     with Workspace(run.repo, agent="Ada") as ws:
         events = ws.log(after=before)
     assert [event.type for event in events] == ["agent:joined", "task:started", "message:offered"]
@@ -55,7 +55,7 @@ def test_the_name_of_another_live_agent_is_refused_with_how_to_go_on(run: Comman
     for verb in ("start", "join"):
         error = run("--json", verb, "Bob").error
         assert (error["error"], error["details"]["agent"]) == ("name_in_use", "Bob")
-        assert error["remedy"].startswith("If this is you, go on with `moot --agent Bob …`.")
+        assert error["remedy"].startswith("If this is you, add `--agent Bob` to your commands.")
     assert run("start", "Bob", agent="Bob", incarnation=1).code == 0
     assert run("start", "Bob", "--take-over").out.startswith("You are Bob#2.")
     stale = run("--json", "start", agent="Bob", incarnation=1)
@@ -95,7 +95,7 @@ def test_without_claiming_the_next_task_is_only_shown(run: Command, ada: Workspa
     assert out.splitlines()[1:] == [
         "task-001 can be started: One",
         "> Do it.",
-        "next: moot --agent Bob task claim task-001",
+        "next: moot task claim task-001 --agent Bob",
     ]
     assert run.head() == before
 
@@ -107,10 +107,10 @@ def test_without_a_task_it_shows_what_can_be_reviewed(run: Command, ada: Workspa
     last = run("--agent", "Ada", "start").out.splitlines()[-2:]
     assert last[0] == "No task is ready. You can review task-001 by Bob: One"
     assert last[1] == (
-        "next: moot --agent Ada task show task-001, then moot --agent Ada task approve task-001, "
-        "or moot --agent Ada task reject task-001 --reason '…'"
+        "next: moot task show task-001 --agent Ada, then moot task approve task-001 --agent Ada, "
+        "or moot task reject task-001 --reason '…' --agent Ada"
     )
-    assert run("--agent", "Bob", "start").out.splitlines()[-1] == "nothing to do: moot --agent Bob wait"
+    assert run("--agent", "Bob", "start").out.splitlines()[-1] == "nothing to do: moot wait --agent Bob"
 
 
 def test_what_the_task_requires_and_what_others_claimed_is_shown(run: Command, ada: Workspace) -> None:
@@ -121,9 +121,9 @@ def test_what_the_task_requires_and_what_others_claimed_is_shown(run: Command, a
     assert result["brief"]["receipt"] is True
     assert result["brief"]["review"] is False
     assert result["next"] == [
-        "moot --agent Bob claim PATH… --task task-001",
-        "moot --agent Bob check --task task-001 -- COMMAND",
-        "moot --agent Bob task complete task-001 --receipt last",
+        "moot claim PATH… --task task-001 --agent Bob",
+        "moot check --agent Bob -- COMMAND",
+        "moot task complete task-001 --receipt last --agent Bob",
     ]
     assert [(one["holder"], one["paths"]) for one in result["others"]] == [("Ada", ["src/**"])]
     assert "Claimed by others: src/** (Ada)" in run("--agent", "Bob", "start").out
@@ -131,7 +131,7 @@ def test_what_the_task_requires_and_what_others_claimed_is_shown(run: Command, a
 
 def test_a_request_is_shown_with_the_command_that_answers_it(run: Command, ada: Workspace) -> None:
     sent = ada.send("Bob", "Which port?", type="request")
-    assert f"needs an answer: moot --agent Bob reply {sent.id} '…'" in run("--agent", "Bob", "start").out
+    assert f"needs an answer: moot reply {sent.id} --agent Bob '…'" in run("--agent", "Bob", "start").out
     assert f"1 seen and not settled: {sent.id}" in run("--agent", "Bob", "start").out
 
 
@@ -174,7 +174,7 @@ def test_a_task_whose_holder_left_is_taken_by_the_next_start(run: Command, ada: 
 def test_a_claim_without_a_body_fits_into_40_tokens(run: Command, ada: Workspace) -> None:
     ada.task_add("Write the parser")
     out = run("--agent", "Bob", "task", "claim").out
-    assert out.splitlines()[1:] == ["next: moot --agent Bob task submit task-001 (another agent reviews it)"]
+    assert out.splitlines()[1:] == ["next: moot task submit task-001 --agent Bob (another agent reviews it)"]
     assert tokens(out) <= 40
 
 

@@ -23,7 +23,7 @@ def test_an_answer_to_an_agent_ends_with_the_number_of_new_messages(run: Command
     assert run("board", agent="Bob").err == "1 new message: moot inbox\n"
     ada.send("Bob", "Two.")
     assert run("task", "add", "Write it", agent="Bob").err == "2 new messages: moot inbox\n"
-    assert run("--agent", "Bob", "board").err == "2 new messages: moot --agent Bob inbox\n"
+    assert run("--agent", "Bob", "board").err == "2 new messages: moot inbox --agent Bob\n"
     assert run("board", agent="Ada").err == ""
 
 
@@ -92,10 +92,10 @@ def test_the_commands_that_mail_and_waiting_suggest_name_a_caller_that_named_its
     run("task", "add", "Write it", agent="Ada")
     waited = run("--agent", "Bob", "wait").out.splitlines()
     assert waited == [
-        "1 new message: moot --agent Bob inbox",
-        "task-001 can be started: Write it → moot --agent Bob task claim task-001",
+        "1 new message: moot inbox --agent Bob",
+        "task-001 can be started: Write it → moot task claim task-001 --agent Bob",
     ]
-    assert run("--agent", "Bob", "wait", "--mail").out == "1 new message: moot --agent Bob inbox\n"
-    assert f"needs an answer: moot --agent Bob reply {request} '…'" in run("--agent", "Bob", "inbox").out
-    assert f"still needs an answer: moot --agent Bob reply {request} '…'" in run("--agent", "Bob", "ack", request).out
+    assert run("--agent", "Bob", "wait", "--mail").out == "1 new message: moot inbox --agent Bob\n"
+    assert f"needs an answer: moot reply {request} --agent Bob '…'" in run("--agent", "Bob", "inbox").out
+    assert f"still needs an answer: moot reply {request} --agent Bob '…'" in run("--agent", "Bob", "ack", request).out
     assert f"needs an answer: moot reply {request} '…'" in run("inbox", "--all", agent="Bob").out

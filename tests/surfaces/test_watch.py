@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import select
-import signal
 import stat
 import subprocess
 import sys
@@ -162,48 +160,6 @@ def test_it_can_be_asked_of_the_past(run: Command) -> None:
     assert (found["position"], found["tasks"]["total"]) == (then, 1)
     assert [agent["silent_for"] for agent in found["agents"]] == [None, None]
     assert found["problems"] == []
-
-
-# Following
-
-
-def wait_for(process: subprocess.Popen[str], text: str) -> None:
-    """Read what a process says until it has said this."""
-    assert process.stdout is not None
-    said = ""
-    while text not in said:
-        assert select.select([process.stdout], [], [], PATIENCE)[0], said
-        piece = os.read(process.stdout.fileno(), 65536).decode()
-        assert piece, said
-        said += piece
-
-
-def test_following_says_a_line_per_change_and_ends_by_interrupt(run: Command) -> None:
-    request = run("send", "Bob", "Well?", "--type", "request", "--within", "0", "--json", agent="Ada").result["id"]
-    process = run.popen("watch", "--follow")
-    try:
-        wait_for(process, "Events:")
-        run("send", "Bob", "Hello.", agent="Ada")
-        wait_for(process, "sent a note to Bob: Hello.")
-        run("reply", request, "Well.", agent="Bob")
-        wait_for(process, f"resolved: {request}")
-        process.send_signal(signal.SIGINT)
-        assert process.wait(PATIENCE) == 130
-    finally:
-        process.kill()
-        process.communicate()
-
-
-def test_following_for_programs_says_one_json_object_per_line(run: Command) -> None:
-    process = run.popen("watch", "--follow", "--json")
-    assert process.stdout is not None
-    try:
-        assert "problems" in json.loads(process.stdout.readline())
-        run("send", "Bob", "Hello.", agent="Ada")
-        assert json.loads(process.stdout.readline())["type"] == "message:sent"
-    finally:
-        process.kill()
-        process.communicate()
 
 
 # No trace

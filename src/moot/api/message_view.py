@@ -212,6 +212,9 @@ def message_lines(item: Letter, room: int | None = None, agent: str | None = Non
         whole = command("thread", "--only")
         lines.append(f"cut: the message has {size_in_words(item.cut)}. To read all of it: {whole}")
     lines += [f"! {flag}" for flag in item.flags]
+    if item.task is not None and item.thread == item.task and not item.stages:  # moot's own mail about a move
+        said = command_line("task show", item.task)
+        lines.append(f"see: {from_agent(said, agent) if agent else said}")
     lines += evidence_lines(item)
     if not item.stages and item.stage in ("stored", "offered", "acked"):
         if item.wants == "answer":

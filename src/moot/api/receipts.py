@@ -61,6 +61,11 @@ def content(call: Call, receipt: Receipt | None = None, *, base: str | None = No
     """
     roots = {known.root for known in worktrees(call.place)} if receipt is not None else set()
     root = receipt.worktree if receipt is not None and receipt.worktree in roots else call.place.root
+    return content_of(call, root, base)
+
+
+def content_of(call: Call, root: str, base: str | None = None) -> Tree:
+    """The content of a worktree."""
     own = [spec.path for spec in call.packs.mirrors if not spec.counts]
     return content_digest.of(root, own, common=call.place.common, base=base, listed=receipts.PATHS_LIMIT)
 

@@ -56,7 +56,7 @@ def wait_for_work(call: Call, start: int, deadline: float) -> Answer:
 
     missing = "no mail, no review and no task for you"
     return look_at([]) or until(
-        call, start, deadline, look_at, lambda: missing, f"Wait again: {typed(call, 'moot wait')}"
+        call, start, deadline, look_at, lambda: missing, f"Call again: `{typed(call, 'moot wait')}`"
     )
 
 

@@ -126,11 +126,11 @@ def who_are_you(caller: Caller, what: str) -> Usage:
 
 def how_to_say(caller: Caller) -> str:
     """How the caller can identify itself."""
-    how = "`moot join NAME`, then `moot --agent NAME …` or MOOT_AGENT=NAME (in Python: Workspace(agent='NAME'))."
+    how = "`moot join NAME`, then `moot … --agent NAME` or MOOT_AGENT=NAME (in Python: Workspace(agent='NAME'))."
     if caller.mark is not None:
         return f"You are in a coding agent's shell ({caller.mark}): {how}"
     return (
-        f"If you are an agent: {how} If you are a person, run it in a terminal; in a pipe or a job: `moot --person …`."
+        f"If you are an agent: {how} If you are a person, run it in a terminal; in a pipe or a job: `moot … --person`."
     )
 
 

@@ -108,8 +108,12 @@ def command_line(verb: str, *words: str, options: str = "") -> str:
 
 
 def from_agent(command: str, name: str) -> str:
-    """The same command, with the name of the agent that runs it."""
-    return f"moot {option('--agent', name)}{command.removeprefix('moot')}"
+    """The same command, with the name of the agent that runs it. The verb stays first, as permission rules need it."""
+    if " -- " not in command:
+        return f"{command} {option('--agent', name)}"
+    words = command.split(" ")
+    verb = next(at for at, word in enumerate(words) if not (word.isascii() and word.islower()) or word[0] == "-")
+    return " ".join((*words[: min(verb, 3)], option("--agent", name), *words[min(verb, 3) :]))
 
 
 def option(flag: str, value: str) -> str:

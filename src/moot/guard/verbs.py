@@ -156,7 +156,7 @@ def _refusal(call: Call, hook: str, found: list[Barred]) -> Held:
     lines += [f"  and {counted(hidden, 'claim')} more"] if hidden > 0 else []
     holders = dict.fromkeys(name_of(one.claim.holder) for one in found)
     first = next(iter(holders))
-    remedy = f"Ask {first} (`{command_line('send', first)} …`), or wait for the release (`moot claims` lists all)."
+    remedy = f"Ask {first} (`{command_line('send', first)} '…'`), or wait for the release (`moot claims` lists all)."
     if hook == "pre-commit":
         remedy += " To commit the other files now, unstage these: `git restore --staged FILE`."
     if call.caller.nobody:

@@ -13,9 +13,9 @@ from moot.core import timestamps
 from moot.core.errors import Unavailable
 from moot.core.principal import label, name_of
 from moot.core.record import Record
+from moot.core.sentences import sentence
 from moot.core.task.leases import has_lapsed
 from moot.core.text import age, command_line, counted, first_few
-from moot.overview.recent import Recent
 from moot.views import queries, states
 
 TYPE_CHECKING = False
@@ -28,13 +28,14 @@ if TYPE_CHECKING:
     from moot.core.deciders.agent import Agent
     from moot.core.task import Task
     from moot.needs_me import Waiting
-    from moot.overview.recent import RecentEvent
     from moot.views.store import Store
 
 _LIMIT = 50  # items in each list
 _WAITING = 500  # items of one kind that wait for a person
 _REQUESTS = 10_000  # open requests that are checked for late answers
 _TITLE = 500  # characters
+_EVENTS = 30
+_DERIVED = ("feed:listed",)  # such events follow from others of the same commit
 
 
 class OverviewProblem(Record):
@@ -106,6 +107,17 @@ class MailboxSummary(Record):
     oldest: str
 
 
+class RecentEvent(Record):
+    """An event as a sentence."""
+
+    position: int
+    at: str
+    by: str
+    type: str
+    stream: str
+    text: str
+
+
 class Overview(Record):
     at: str
     position: int
@@ -123,17 +135,17 @@ class Overview(Record):
     packs: tuple[PackView, ...] = ()  # a section for each active pack that has one
 
 
-def overview(call: Call, recent: Recent | None = None) -> Overview:
-    """The overview. A caller that asks repeatedly passes the same `recent`, so that each event is read once."""
+def overview(call: Call) -> Overview:
+    """The whole workspace, read from one snapshot."""
     store = call.engine.read()
     store.pin()
     try:
-        return _overview(call, store, recent or Recent())
+        return _overview(call, store)
     finally:
         store.unpin()
 
 
-def _overview(call: Call, store: Store, recent: Recent) -> Overview:
+def _overview(call: Call, store: Store) -> Overview:
     position = store.cursor()
     live = states.claims(store)[0].live
     known = queries.agents(store)
@@ -172,9 +184,23 @@ def _overview(call: Call, store: Store, recent: Recent) -> Overview:
         claims=tuple(live.values())[:_LIMIT],
         claim_count=len(live),
         mail=mail,
-        events=recent.up_to(call, position),
+        events=tuple(_recent_events(call, position)),
         packs=(*views(call), *_runs(call)) if call.packs.packs else (),
     )
+
+
+def _recent_events(call: Call, position: int) -> Iterator[RecentEvent]:
+    start = max(0, position - _EVENTS)
+    for event in call.engine.log.read(start, position - start) if position else ():
+        if event.type not in _DERIVED:
+            yield RecentEvent(
+                position=event.position,
+                at=event.at,
+                by=name_of(event.by),
+                type=event.type,
+                stream=event.stream,
+                text=sentence(event),
+            )
 
 
 def _runs(call: Call) -> tuple[PackView, ...]:

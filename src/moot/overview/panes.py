@@ -6,6 +6,7 @@ Untrusted text is made safe and short here. A line starts with what matters most
 from __future__ import annotations
 
 from moot.core import timestamps
+from moot.core.paths import as_typed
 from moot.core.principal import name_of
 from moot.core.record import Record
 from moot.core.text import age, cells, counted, first_few, one_line
@@ -17,8 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from moot.core.claims import Claim
-    from moot.overview import AgentSummary, BoardSummary, Overview, TaskSummary
-    from moot.overview.recent import RecentEvent
+    from moot.overview import AgentSummary, BoardSummary, Overview, RecentEvent, TaskSummary
 
     Line = tuple[tuple[str, str], ...]  # pieces: text and tone
 
@@ -31,14 +31,13 @@ _PHASES = {"open": "", "working": "busy", "review": "warn", "done": "good", "sto
 
 
 class Pane(Record):
-    """A section. An urgent one is never left out when there is too little room."""
+    """A section. An urgent one is shown even if it is empty, and its lines are wrapped instead of cut."""
 
     name: str
     title: str
     lines: tuple[Line, ...]
     tone: str = "bold"
     urgent: bool = False
-    weight: int = 1  # its share of the lines when there are too few for all sections
 
 
 def headline(found: Overview) -> Line:
@@ -73,12 +72,12 @@ def panes(found: Overview) -> tuple[Pane, ...]:
             "warn" if needed else "dim",
             urgent=bool(needed),
         ),
-        *(Pane(f"pack {view.pack}", one_line(view.title, _LONG), view.lines, weight=3) for view in found.packs),
-        Pane("agents", f"Agents: {len(found.agents)} here, {found.left} left", _agents(found.agents), weight=2),
-        Pane("board", _board_title(found.tasks), tuple(_board(found.tasks, now)), weight=3),
+        *(Pane(f"pack {view.pack}", one_line(view.title, _LONG), view.lines) for view in found.packs),
+        Pane("agents", f"Agents: {len(found.agents)} here, {found.left} left", _agents(found.agents)),
+        Pane("board", _board_title(found.tasks), tuple(_board(found.tasks, now))),
         Pane("claims", f"Claims: {found.claim_count}", _claims(found)),
         Pane("mail", f"Mail: {sum(box.waiting for box in found.mail)} waiting", _mail(found, now)),
-        Pane("events", f"Events: {found.position}", _events(found), weight=2),
+        Pane("events", f"Events: {found.position}", _events(found)),
     )
 
 
@@ -114,7 +113,7 @@ def _agents(agents: Iterable[AgentSummary]) -> tuple[Line, ...]:
                 (", ".join(agent.roles), ""),
                 (", ".join(holds), "busy"),
                 (f"mail {agent.mail}" if agent.mail else "", "warn"),
-                (" ".join(filter(None, (agent.client, _tree(agent.worktree)))), "dim"),
+                (one_line(" ".join(filter(None, (agent.client, _tree(agent.worktree)))), _LONG), "dim"),
             )
         )
     return _columns(rows)
@@ -135,8 +134,8 @@ def _tree(path: str | None) -> str:
 
 
 def _columns(rows: Sequence[Line]) -> tuple[Line, ...]:
-    """The rows as lines with aligned columns. Empty columns are left out."""
-    cleaned = [[(one_line(text, _SHORT), tone) for text, tone in row] for row in rows]
+    """The rows as lines with aligned columns, two spaces apart. Empty columns are left out; the last one is not cut."""
+    cleaned = [[*((one_line(text, _SHORT), tone) for text, tone in row[:-1]), row[-1]] for row in rows]
     widths = [max(cells(text) for text, _ in column) for column in zip(*cleaned, strict=True)]
     return tuple(
         tuple(
@@ -184,7 +183,7 @@ def _task(task: TaskSummary, state: str, since: str) -> Line:
         (state, tone),
         (about, dim),
         (f"{marks}{tries}".strip(), "warn"),
-        (task.title, dim),
+        (one_line(task.title, _LONG), dim),
     )
 
 
@@ -200,9 +199,9 @@ def _claims(found: Overview) -> tuple[Line, ...]:
 def _claim(claim: Claim) -> Line:
     return (
         (name_of(claim.holder), "bold"),
-        (first_few(claim.paths, 2), ""),
+        (first_few(as_typed(claim.paths), 2), ""),
         ("shared" if claim.mode == "shared" else "", "busy"),
-        (" ".join(filter(None, (claim.task, claim.reason))), "dim"),
+        (one_line(" ".join(filter(None, (claim.task, claim.reason))), _LONG), "dim"),
     )
 
 

@@ -224,7 +224,7 @@ def test_stuck_work_is_listed_with_the_next_action(team: Team) -> None:
 def test_a_lead_that_starts_a_task_is_told_to_send_the_assignment(team: Team) -> None:
     team.project.run("task add", title="Login page", id="task-001")
     said = team.project.run("task claim", "Lead", task="task-001").say
-    assert said[-1] == "next: moot --agent Lead send --type task_assignment --data @message.json"
+    assert said[-1] == "next: moot send --type task_assignment --data @message.json --agent Lead"
 
 
 @pytest.mark.proves("S0-HRD-11")

@@ -10,7 +10,7 @@ from moot.core.kind import meta_of
 from moot.core.principal import agent as agent_principal
 from moot.core.principal import checked_name, person
 from moot.core.record import Record
-from moot.core.text import age, closest, command_line, counted, option
+from moot.core.text import age, closest, command_line, counted, from_agent
 from moot.views import queries, states
 
 TYPE_CHECKING = False
@@ -109,11 +109,10 @@ def join(call: Call, name: str | None, role: tuple[str, ...], client: str | None
     call.stamp()
     again = " (repeated with the same key)" if outcome.repeated else ""
     filled = f" Roles: {', '.join(me.roles)}." if me.roles else ""
-    named = option("--agent", me.name)
-    lines = [f"Use: {command_line(named)} VERB", f"You are {me.principal}{again}.{filled}"]
+    lines = [f"Use: {from_agent('moot VERB', me.name)}", f"You are {me.principal}{again}.{filled}"]
     if waiting := _unsettled(call, me.principal):
         lines.append(
-            f"{counted(waiting, 'message')} {'waits' if waiting == 1 else 'wait'}: {command_line(f'{named} inbox')}"
+            f"{counted(waiting, 'message')} {'waits' if waiting == 1 else 'wait'}: {from_agent('moot inbox', me.name)}"
         )
     lines.append(f"export MOOT_AGENT={me.name} MOOT_INCARNATION={me.incarnation}")
     return Answer(result=change_of(call, me, outcome), say=tuple(lines))
@@ -305,7 +304,7 @@ VERBS = (
         ),
         examples=("moot join Yeats --role reviewer",),
         detail=(
-            "Afterwards name yourself in every call: `moot --agent NAME VERB`. Or set MOOT_AGENT, and MOOT_INCARNATION "
+            "Afterwards name yourself in every call: `moot VERB --agent NAME`. Or set MOOT_AGENT, and MOOT_INCARNATION "
             "too: it distinguishes you from a newer process with the same name. `moot as` does all of this for a "
             "command. `moot start` joins and takes the next task."
         ),

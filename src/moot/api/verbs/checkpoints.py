@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from moot.api.answer import Answer, Table, warn_of_more
 from moot.api.catalogue import KEY, Param, Verb
+from moot.api.verbs.events import TIMEOUT, deadline_of, until
 from moot.core.deciders.checkpoint import (
     KINDS,
     Checkpoint,
@@ -34,7 +35,7 @@ def reach(
     awaiting: str | None,
     task: str | None,
     wait: bool,
-    timeout: float,
+    timeout: float | None,
 ) -> Answer:
     identity = f"k-{call.clock.token(7)}"
 
@@ -66,8 +67,7 @@ def _waits(identity: str) -> str:
     return command_line("checkpoint show", identity, options="--wait")
 
 
-def _awaited(call: Call, identity: str, position: int, timeout: float) -> Answer:
-    from moot.api.verbs.events import deadline_of, until
+def _awaited(call: Call, identity: str, position: int, timeout: float | None) -> Answer:
 
     def look_at(events: list[Event]) -> Answer | None:
         if events and not any(event.stream == f"checkpoint/{identity}" for event in events):
@@ -107,7 +107,7 @@ def withdraw(call: Call, id: str, reason: str) -> Answer:  # noqa: A002
     return Answer(result=_known(call, id), say=(f"{id} withdrawn",))
 
 
-def show(call: Call, id: str, wait: bool, timeout: float) -> Answer:  # noqa: A002
+def show(call: Call, id: str, wait: bool, timeout: float | None) -> Answer:  # noqa: A002
     head = call.engine.log.head()
     state = _known(call, id)
     if wait:
@@ -174,7 +174,7 @@ def _known(call: Call, name: str) -> Checkpoint:
 _ID = Param("id", "The checkpoint (k-…).", positional=True, required=True)
 _WAIT = (
     Param("wait", "Wait for the answer.", type="flag"),
-    Param("timeout", "With --wait: give up after this long. The checkpoint stays open.", type="seconds", default=600.0),
+    Param("timeout", f"With --wait: give up after this long; the checkpoint stays open. {TIMEOUT}", type="seconds"),
 )
 
 VERBS = (

@@ -10,7 +10,7 @@ from moot.core.claims import MODES, Claim, Claimed, ClaimFiles, ClaimsState, Rel
 from moot.core.deciders.claims import in_the_way, standing
 from moot.core.deciders.claims import who_holds as holders
 from moot.core.errors import Held, Refused, Usage
-from moot.core.paths import escape, is_glob, spellings
+from moot.core.paths import as_typed, escape, is_glob, spellings
 from moot.core.principal import name_of
 from moot.core.record import Record
 from moot.core.task import refusals
@@ -98,7 +98,7 @@ def claim(
         held = kept
     else:
         raise Held("lost_race", "The claim no longer exists.", "`moot claims` lists what is held.")
-    said = f"{held.id} {held.mode}: {', '.join(held.paths)}{_in_words(held.worktree)} (token {held.token})"
+    said = f"{held.id} {held.mode}: {', '.join(as_typed(held.paths))}{_in_words(held.worktree)} (token {held.token})"
     if not outcome.repeated:
         said += ", already yours" * (event is None)
         return Answer(result=Grant(**_holding(call, held).__dict__), say=(said,))
@@ -120,7 +120,7 @@ def _left_of(claim: Claim, gone: tuple[str, ...]) -> str:
     if not gone:
         return "is still held"
     left = [path for path in claim.paths if path not in gone]
-    return f"holds only {', '.join(left)}" if left else "is gone: claim the paths again, without this key"
+    return f"holds only {', '.join(as_typed(left))}" if left else "is gone: claim the paths again, without this key"
 
 
 def _silent(work: Work, claims: list[Claim]) -> tuple[tuple[str, float], ...]:
@@ -155,7 +155,8 @@ def release(call: Call, what: tuple[str, ...], all: bool, force: bool, reason: s
 
     outcome = call.commit(act)
     given = [path for e in outcome.events for path in e.data.get("paths", ())]
-    return Answer(result={"released": given}, say=(f"released {', '.join(given)}" if given else "Nothing was held.",))
+    said = f"released {', '.join(as_typed(given))}" if given else "Nothing was held."
+    return Answer(result={"released": given}, say=(said,))
 
 
 def claims(call: Call, holder: str | None) -> Answer:
@@ -178,7 +179,7 @@ def _listed(held: list[ClaimView], nothing: str) -> Answer:
             h.id,
             name_of(h.holder),
             h.mode,
-            ", ".join(h.paths) + _in_words(h.worktree),
+            ", ".join(as_typed(h.paths)) + _in_words(h.worktree),
             h.task or "",
             "" if h.silent_for is None else age(h.silent_for),
             one_line(h.reason, 100),

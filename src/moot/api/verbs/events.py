@@ -27,6 +27,9 @@ _REMEMBERED = 1000  # commits
 _NEAR = 100  # events before the start that are all remembered; before those, fewer and fewer
 _ROUND = 2.0  # seconds between checks for what no event announces: silent agents, and changed files
 _LONGEST = 24 * 3600.0
+_DEFAULT = 600.0  # seconds
+_AGENTS = 100.0  # seconds: the clients of agents end a command after two minutes
+TIMEOUT = "Default: 100s for an agent, because clients end longer commands; otherwise 10m."
 _ENOUGH = 1000  # message ids in one answer
 PAUSE = 1.0  # seconds before an endless command retries what failed
 
@@ -47,7 +50,7 @@ def wait(
     fail_on: tuple[str, ...],
     count: int,
     after: int | None,
-    timeout: float,
+    timeout: float | None,
 ) -> Answer:
     asked = [bool(mail), bool(task), bool(type or stream)]
     if sum(asked) > 1 or (fail_on and not asked[-1]):
@@ -190,7 +193,10 @@ def _failed(event: Event) -> AwaitedFailed:
     )
 
 
-def deadline_of(call: Call, timeout: float) -> float:
+def deadline_of(call: Call, timeout: float | None) -> float:
+    """When to give up; None: after the default time for this caller."""
+    if timeout is None:
+        timeout = _AGENTS if call.caller.agent else _DEFAULT
     return call.clock.monotonic() + min(max(timeout, 0.0), _LONGEST)
 
 
@@ -223,7 +229,7 @@ def until(
             break
     raise TimedOut(
         "timeout",
-        f"Timed out: {missing()}.",
+        f"Nothing yet: {missing()}.",
         remedy or f"Continue with --after {position.after} to miss no event in between.",
         position=position.after,
     )
@@ -314,7 +320,7 @@ VERBS = (
             Param("fail_on", "An event type that means failure (repeatable).", many=True),
             Param("count", "Number of matching events to wait for.", type="int", default=1),
             Param("after", "Count events after this position. Default: the current end of the log.", type="int"),
-            Param("timeout", "Give up after this long.", type="seconds", default=600.0),
+            Param("timeout", f"Give up after this long. {TIMEOUT}", type="seconds"),
         ),
         examples=(
             "moot wait",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from moot.api.answer import Answer
 from moot.api.catalogue import Param, Verb
+from moot.api.hints import by
 from moot.api.to_do import reviewable
 from moot.api.verbs.agents import free_names, join_in, roles_of
 from moot.api.verbs.mail.inbox import Inbox, mail
@@ -12,10 +13,11 @@ from moot.api.verbs.tasks.brief import Brief, body_lines, brief_of
 from moot.api.verbs.tasks.claiming import startable
 from moot.core.deciders.agent import Join, Joined
 from moot.core.errors import Refused, Usage
+from moot.core.paths import as_typed
 from moot.core.principal import checked_name, name_of, same_agent
 from moot.core.record import Record
 from moot.core.task import MoveTask
-from moot.core.text import command_line, from_agent, one_line, option
+from moot.core.text import command_line, one_line, option
 from moot.views import queries, states
 
 TYPE_CHECKING = False
@@ -80,19 +82,21 @@ def start(
         raise Usage(
             "name_missing",
             "`start` needs a name: nothing says which agent you are.",
-            "Choose one: `moot start Yeats`. An agent that has joined goes on with `moot --agent NAME start`.",
+            "Choose one: `moot start Yeats`. An agent that has joined goes on with `moot start --agent NAME`.",
         )
-    found = _Found()
+    before, found = call.caller, _Found()
     joining = Join(roles=roles_of(call, role), client=client, take_over=take_over)
     outcome = _begin(call, name, joining, found, claim=not no_claim)
     me = states.agent(call.engine.read(), call.caller.agent or "")[0]
     call.stamp()
     if found.task is None:
         call.engine.rehearse(lambda work: _look(work, call.actor(work), found, claim=no_claim))
-    letters = mail(call, limit=_MESSAGES, bytes=_ROOM, agent=me.name)
+    known = before.why == "MOOT_AGENT" and same_agent(me.name, before.agent or "")
+    said = None if known else me.name  # the name that the commands contain
+    letters = mail(call, limit=_MESSAGES, bytes=_ROOM, agent=said)
     task = states.task(call.engine.read(), found.task)[0] if found.task is not None else None
     review = found.review[0] if found.review and task is None else None
-    brief = brief_of(call, task, me.name) if task is not None and task.holder == me.principal else None
+    brief = brief_of(call, task, said) if task is not None and task.holder == me.principal else None
     result = Start(
         agent=me.name,
         incarnation=me.incarnation,
@@ -104,12 +108,12 @@ def start(
         brief=brief,
         review=review,
         others=_others(call, me) if brief is not None else (),
-        next=tuple(_next(found, task, brief, me.name)),
+        next=tuple(_next(found, task, brief, said)),
     )
     roles = f" Roles: {', '.join(me.roles)}." if me.roles else ""
     lines = [f"You are {me.principal}.{roles}"]
     lines += letters.say if letters.result.new or letters.result.waiting else ()
-    lines += _lines(call, result, outcome)
+    lines += _lines(call, result, outcome, said)
     return Answer(result=result, say=tuple(lines), after=letters.after, unread=letters.unread)
 
 
@@ -167,18 +171,18 @@ def _look(work: Work, actor: Actor, found: _Found, *, claim: bool) -> None:
     found.review = next(reviewable(work, actor), None)
 
 
-def _next(found: _Found, task: Task | None, brief: Brief | None, agent: str) -> Iterator[str]:
+def _next(found: _Found, task: Task | None, brief: Brief | None, agent: str | None) -> Iterator[str]:
     if task is not None and brief is not None:
-        yield from_agent(command_line("claim", options=f"PATH… {option('--task', task.id)}"), agent)
+        yield by(agent, command_line("claim", options=f"PATH… {option('--task', task.id)}"))
         yield from brief.commands
     elif task is not None:
-        yield from_agent(command_line("task claim", task.id), agent)
+        yield by(agent, command_line("task claim", task.id))
     elif found.review is not None:
         state, verdicts = found.review
         for command in (command_line("task show", state.id), *verdicts.values()):
-            yield from_agent(command, agent)
+            yield by(agent, command)
     else:
-        yield from_agent("moot wait", agent)
+        yield by(agent, "moot wait")
 
 
 def _others(call: Call, me: Agent) -> tuple[OthersClaim, ...]:
@@ -186,12 +190,12 @@ def _others(call: Call, me: Agent) -> tuple[OthersClaim, ...]:
     return tuple(OthersClaim(c.id, name_of(c.holder), c.paths) for c in live if not same_agent(c.holder, me.name))
 
 
-def _lines(call: Call, result: Start, outcome: Outcome) -> Iterator[str]:
+def _lines(call: Call, result: Start, outcome: Outcome, agent: str | None) -> Iterator[str]:
     task, brief = result.task, result.brief
     if task is not None and brief is not None:
         whose = "is yours" if result.claimed else "is still yours"
         yield from with_files(call, outcome, told(call, outcome, task.id, whose, moved=True)).say
-        yield from body_lines(call, task, result.agent)
+        yield from body_lines(call, task, agent)
         if task.needs:
             yield f"It needed {', '.join(task.needs)}."
         yield from _about_claims(result)
@@ -200,7 +204,7 @@ def _lines(call: Call, result: Start, outcome: Outcome) -> Iterator[str]:
         yield f"When it is done: {', then '.join(result.next[1:])}{more}"
     elif task is not None:
         yield f"{task.id} can be started: {one_line(task.title, 80)}"
-        yield from body_lines(call, task, result.agent)
+        yield from body_lines(call, task, agent)
         yield f"next: {result.next[0]}"
     elif result.review is not None:
         task = result.review
@@ -211,7 +215,7 @@ def _lines(call: Call, result: Start, outcome: Outcome) -> Iterator[str]:
 
 
 def _about_claims(result: Start) -> Iterator[str]:
-    shown = [f"{', '.join(claim.paths[:_CLAIMS])} ({claim.holder})" for claim in result.others[:_CLAIMS]]
+    shown = [f"{', '.join(as_typed(claim.paths)[:_CLAIMS])} ({claim.holder})" for claim in result.others[:_CLAIMS]]
     if shown:
         more = ", …: moot claims" if len(result.others) > _CLAIMS else ""
         yield f"Claimed by others: {'; '.join(shown)}{more}"
@@ -233,7 +237,7 @@ VERBS = (
         ),
         examples=("moot start Yeats", "moot start --no-claim --agent Yeats"),
         detail=(
-            "`moot start NAME` joins, as `moot join NAME` does. `moot --agent NAME start` goes on as this agent, and "
+            "`moot start NAME` joins, as `moot join NAME` does. `moot start --agent NAME` goes on as this agent, and "
             "joins if it has left. The next task is the one that you hold, or the most urgent one that you can claim, "
             "which is claimed for you. Without a task, it shows one that you can review. Messages count as offered "
             "once the output was written. It can be repeated: a task that you hold stays yours."

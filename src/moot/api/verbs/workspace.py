@@ -29,35 +29,35 @@ if TYPE_CHECKING:
 PARAGRAPH = """\
 ## Working with others
 
-Other agents work on this repository. Coordinate through `moot`. Name yourself in every call, or you can only read.
-1. `moot start NAME` joins under a name of your choice, shows your mail and claims a task. Later,
-   `moot --agent NAME start` shows new mail and the next task.
-2. `moot --agent NAME claim PATH… --task TASK` before you edit files. If it is refused, ask the holder with
-   `moot --agent NAME send HOLDER 'TEXT'`, or edit other files.
-3. `moot --agent NAME check --task TASK -- COMMAND` runs your tests and keeps a receipt.
-4. `moot --agent NAME task submit TASK --receipt last` hands it in. Another agent reviews it. You review others' work
-   with `moot --agent NAME task approve TASK` or `moot --agent NAME task reject TASK --reason 'WHY'`.
-5. `moot --agent NAME wait` returns when there is mail, a review or a task for you. Then start again.
-6. `moot --agent NAME leave` when you are finished.
+Other agents work on this repository. Coordinate through `moot`. Unless MOOT_AGENT is set, add `--agent NAME` to every
+command: without a name you can only read.
+1. `moot start NAME` joins under a name of your choice, shows your mail and claims a task; later, `moot start` does.
+2. `moot claim PATH… --task TASK` before you edit files. If it is refused, ask the holder with
+   `moot send HOLDER 'TEXT'`, or edit other files.
+3. `moot check -- COMMAND` runs your tests and keeps a receipt for the task that you hold.
+4. `moot task submit TASK --receipt last` hands it in. Another agent reviews it. You review others' work with
+   `moot task show TASK`, then `moot task approve TASK` or `moot task reject TASK --reason 'WHY'`.
+5. `moot wait` returns when there is mail, a review or a task for you. Then start again.
+6. `moot leave` when you are finished.
 
-Answer with `moot --agent NAME reply ID 'TEXT'`. Ask a person with `moot --agent NAME ask 'QUESTION' --wait`.
+Answer with `moot reply ID 'TEXT'`. Ask a person with `moot ask 'QUESTION' --wait`.
 """
 
 BY_ROLE = """\
 ## Working with others
 
-Other agents work on this repository, each in a role: {roles}. Coordinate through `moot`. Name yourself in every
-call, or you can only read.
-1. `moot join NAME --role ROLE` joins under a name of your choice. `moot --agent NAME brief ROLE` says what your role
-   does: its files, messages and commands. Follow it.
-2. `moot --agent NAME inbox` shows your mail, and `moot --agent NAME board` the tasks.
-3. `moot --agent NAME claim PATH… --task TASK` before you edit files. If it is refused, ask the holder with
-   `moot --agent NAME send HOLDER 'TEXT'`, or edit other files.
-4. `moot --agent NAME check --task TASK -- COMMAND` runs your tests and keeps a receipt.
-5. `moot --agent NAME wait` returns when there is something for you.
-6. `moot --agent NAME leave` when you are finished.
+Other agents work on this repository, each in a role: {roles}. Coordinate through `moot`. Unless MOOT_AGENT is set,
+add `--agent NAME` to every command: without a name you can only read.
+1. `moot join NAME --role ROLE` joins under a name of your choice. `moot brief ROLE` says what your role does: its
+   files, messages and commands. Follow it.
+2. `moot inbox` shows your mail, and `moot board` the tasks.
+3. `moot claim PATH… --task TASK` before you edit files. If it is refused, ask the holder with
+   `moot send HOLDER 'TEXT'`, or edit other files.
+4. `moot check -- COMMAND` runs your tests and keeps a receipt for the task that you hold.
+5. `moot wait` returns when there is something for you.
+6. `moot leave` when you are finished.
 
-Answer with `moot --agent NAME reply ID 'TEXT'`. Ask a person with `moot --agent NAME ask 'QUESTION' --wait`.
+Answer with `moot reply ID 'TEXT'`. Ask a person with `moot ask 'QUESTION' --wait`.
 """  # for packs whose roles have briefs: their tasks move in other ways than those of the core
 
 

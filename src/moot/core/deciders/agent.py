@@ -127,7 +127,7 @@ def _join(state: Agent, command: Join) -> list[Payload]:
         raise Held(
             "name_in_use",
             f"The name {state.name} is in use ({state.principal}, last active {age(command.silent_for)} ago).",
-            f"If this is you, go on with `{command_line(option('--agent', state.name))} …`. Otherwise choose another "
+            f"If this is you, add `{option('--agent', state.name)}` to your commands. Otherwise choose another "
             f"name, or take it over: `{command_line('join', state.name, options='--take-over')}`.",
             agent=state.name,
             incarnation=state.incarnation,
@@ -177,7 +177,7 @@ def _check_may_send_away(state: Agent, command: Leave) -> None:
         raise Held(
             "agent_here",
             f"{state.principal} is active: last seen {age(command.silent_for)} ago.",
-            f"Ask it to leave: `{command_line('send', state.name)} …`. After {age(command.ttl)} of silence anybody "
+            f"Ask it to leave: `{command_line('send', state.name)} '…'`. After {age(command.ttl)} of silence anybody "
             f"can run `{command_line('leave', state.name)}`; a person can at any time.",
             agent=state.name,
             incarnation=state.incarnation,

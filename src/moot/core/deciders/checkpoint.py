@@ -219,7 +219,7 @@ def _over(state: Checkpoint) -> MootError:
     return Held(
         "checkpoint_resolved",
         f"{state.id} was answered by {state.resolved_by}: {state.answer}",
-        f"Only the first answer counts. To add something: `{command_line('send', name_of(state.who))} …`.",
+        f"Only the first answer counts. To add something: `{command_line('send', name_of(state.who))} '…'`.",
         checkpoint=state.id,
         by=state.resolved_by,
         answer=state.answer,

@@ -237,9 +237,9 @@ def _lapsed(claim: Claim, silent: Mapping[str, float] | None) -> Lapsed:
 def _held(collisions: list[Collision]) -> Held:
     first = collisions[0]
     claim = first.claim
-    what = first.asked
-    if first.asked != first.path:
-        what += f" overlaps {first.path} (both match {first.witness}), which"
+    what, path = paths.unescape(first.asked), paths.unescape(first.path)
+    if what != path:
+        what += f" overlaps {path} (both match {first.witness}), which"
     why = f", for {claim.task}" if claim.task else ""
     why += f": {one_line(claim.reason, 80)}" if claim.reason else ""
     more = len(collisions) - 1
@@ -257,7 +257,7 @@ def _held(collisions: list[Collision]) -> Held:
 def _asking(claim: Claim, what: str) -> str:
     """`Ask Ada for it (…)`; empty if the holder has no mailbox."""
     holder = name_of(claim.holder)
-    return "" if holder.startswith(_WITHOUT_MAILBOX) else f"Ask {holder} {what} (`{command_line('send', holder)} …`)"
+    return "" if holder.startswith(_WITHOUT_MAILBOX) else f"Ask {holder} {what} (`{command_line('send', holder)} '…'`)"
 
 
 def checked_paths(command: ClaimFiles) -> tuple[str, ...]:

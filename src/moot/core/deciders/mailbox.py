@@ -236,7 +236,7 @@ def _check_taker(box: Mailbox, entry: MailboxEntry, who: str) -> None:
         raise Held(
             "message_taken",
             f"{entry.id} was taken by {taker}.",
-            f"Leave it to {taker}, or ask: `{command_line('send', taker)} …`.",
+            f"Leave it to {taker}, or ask: `{command_line('send', taker)} '…'`.",
             message=entry.id,
             taker=entry.taker,
         )

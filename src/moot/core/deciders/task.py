@@ -250,8 +250,7 @@ def _needs(task: Task, edge: Edge, command: MoveTask) -> None:
         raise Refused(
             "receipt_missing",
             f"`{edge.verb}` requires the receipt of a check of {task.id}.",
-            f"Run the check: `{command_line('check', options=option('--task', task.id))} -- COMMAND`, then "
-            f"`{by_verb(edge.verb, task.id, options='--receipt last')}`.",
+            f"Run the check: `moot check -- COMMAND`, then `{by_verb(edge.verb, task.id, options='--receipt last')}`.",
             task=task.id,
         )
     if command.judged is not None and command.judged != task.report:

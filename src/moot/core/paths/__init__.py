@@ -92,6 +92,11 @@ def unescape(pattern: str) -> str:
     return pattern.replace("[*]", "*").replace("[?]", "?").replace("[[]", "[")
 
 
+def as_typed(patterns: Iterable[str]) -> list[str]:
+    """Patterns as people read them, each once: a path with brackets is claimed as two patterns."""
+    return list(dict.fromkeys(map(unescape, patterns)))
+
+
 def is_glob(text: str) -> bool:
     """Whether it has wildcards or classes. Otherwise it is a plain path."""
     return "*" in text or "?" in text or "[" in text

@@ -1,5 +1,7 @@
 """Mail about moves: a submission goes to the agents that may review it, the verdict to the agent that submitted.
 
+A verdict settles the mail about the submission: who has not read it yet is no longer asked to review.
+
 The holder of a task gets a note when somebody else cancels it, releases it, or ends it in any other way.
 
 A lifecycle whose pack has messages for reviews (`Lifecycle.carried`) gets no mail from here.
@@ -10,11 +12,12 @@ Also the notes about a task or a claim that somebody else changed, assigned or o
 from __future__ import annotations
 
 from moot.core.claims import SHOWN_LIMIT, Overridden
+from moot.core.deciders.mailbox import Expire
 from moot.core.deciders.task import may_review
 from moot.core.principal import Actor, label, same_agent
 from moot.core.reactions import notice
-from moot.core.task import TYPES, Assigned, Edited, Noted, Unassigned, by_verb, is_in, verdicts
-from moot.core.text import REASON, command_line, counted
+from moot.core.task import TYPES, Assigned, Edited, Noted, Unassigned, by_verb, is_in
+from moot.core.text import REASON, counted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,16 +69,26 @@ def _submitted(task: Task, moved: Moved, life: Lifecycle, world: World) -> Itera
     text = _text(
         f"{label(author)} submitted {task.id} for review{attempt}: {task.title[:_TITLE]}",
         moved.reason,
-        "\n".join(f"To {verb} it: `{command}`" for verb, command in verdicts(life, task).items()),
     )
     yield from notice(world, "note", reviewers, author, text, thread=task.id, task=task.id)
 
 
 def _judged(task: Task, moved: Moved, life: Lifecycle, world: World) -> Iterator[Step]:
-    author = world.task_before(task.id).author
-    if author is None or same_agent(author, world.by):
-        return
-    yield from _note(task, moved, life, world, author)
+    before = world.task_before(task.id)
+    for agent in world.agents():
+        if may_review(life, before, Actor(principal=agent.principal, roles=agent.roles)):
+            yield from _settled(task, before.author, agent.principal, world)
+    if before.author is not None and not same_agent(before.author, world.by):
+        yield from _note(task, moved, life, world, before.author)
+
+
+def _settled(task: Task, author: str | None, reviewer: str, world: World) -> Iterator[Step]:
+    """The mail about this submission, in the mailbox of a reviewer that has not read it."""
+    box = (world.mailbox_of(reviewer) or "").lower()
+    mail = ((name, world.state("message", name)) for name in world.open_mail(box)) if box else ()
+    ids = tuple(name for name, message in mail if message.thread == task.id and message.sender == author)
+    if ids:
+        yield "mailbox", box, Expire(ids=ids)
 
 
 def _note(task: Task, moved: Moved, life: Lifecycle, world: World, to: str) -> Iterator[Step]:
@@ -86,7 +99,7 @@ def _note(task: Task, moved: Moved, life: Lifecycle, world: World, to: str) -> I
     yield from notice(world, "note", (to,), world.by, text, thread=task.id, task=task.id)
 
 
-def _text(first: str, reason: str | None, last: str) -> str:
+def _text(first: str, reason: str | None, last: str = "") -> str:
     return "\n\n".join(part for part in (first, (reason or "")[:_REASON], last) if part)
 
 
@@ -101,7 +114,7 @@ def _next(task: Task, author: str, moved: Moved, life: Lifecycle) -> str:
     if task.phase == "open" and task.waits:
         return f"{state} again and waits for {', '.join(task.waits)}."
     if task.phase == "open" and life.edge("claim", task.state) is not None:
-        return f"{state} again. To continue with it: `{by_verb('claim', task.id)}`"
+        return f"{state} again."
     return f"{state}."
 
 
@@ -116,10 +129,10 @@ def changed_tasks(key: str, happened: Payload, world: World) -> Iterator[Step]:
         case Edited():
             fields = ", ".join(name for name in _FIELDS if happened.__dict__[name] is not None)
             who, to = happened.who, task.holder
-            text = f"{key} was edited ({fields}). `{command_line('task show', key)}` shows it."
+            text = f"{key} was edited ({fields})."
         case Assigned():
             who, to = happened.who, happened.to
-            text = f"{key} is assigned to you: {task.title}\n\nClaim it: `{command_line('task claim', key)}`."
+            text = f"{key} is assigned to you: {task.title}"
         case Unassigned():
             why = f": {happened.reason}" if happened.reason else ""
             who, to, text = happened.who, happened.to, f"{key} is no longer assigned to you{why}."

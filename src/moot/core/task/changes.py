@@ -97,7 +97,7 @@ def check_assigned(task: Task, actor: Actor) -> None:
     raise Held(
         "task_assigned",
         f"{task.id} is assigned to {to}.",
-        f"Choose another task (`moot ready`), or ask: `{command_line('send', to)} …`. "
+        f"Choose another task (`moot ready`), or ask: `{command_line('send', to)} '…'`. "
         f"{_who_changes(task)} can end the assignment: `{command_line('task assign', task.id, options='--nobody')}`.",
         task=task.id,
         assigned=to,

@@ -129,7 +129,7 @@ def no_edge(life: Lifecycle, task: Task, command: MoveTask) -> MootError:
             f"{task.id} has been held by {'you' if yours else name_of(task.holder)} since position {task.token}.",
             "Continue with it."
             if yours
-            else f"Choose another task (`moot ready`), or ask: `{command_line('send', name_of(task.holder))} …`.",
+            else f"Choose another task (`moot ready`), or ask: `{command_line('send', name_of(task.holder))} '…'`.",
             holder=task.holder,
             token=task.token,
             **details,
@@ -181,7 +181,7 @@ def not_holder(task: Task, command: MoveTask) -> Held:
         "not_holder",
         f"{actor.name} cannot {command.verb} {task.id}: {why}.",
         f"Only the holder can. See its history (`{command_line('task show', task.id)}`), "
-        f"or ask the holder: `{command_line('send', name_of(holder))} …`.",
+        f"or ask the holder: `{command_line('send', name_of(holder))} '…'`.",
         task=task.id,
         holder=holder,
         token=task.token,

@@ -229,7 +229,7 @@ def _check_taker(work: Work, saying: Saying, task: Task) -> None:
     raise Held(
         "assignment_taken",
         f"{task.id} was taken by {name_of(taker)}; only {name_of(taker)} can report on it.",
-        f"Leave it to {name_of(taker)}, or ask: `{command_line('send', name_of(taker))} …`.",
+        f"Leave it to {name_of(taker)}, or ask: `{command_line('send', name_of(taker))} '…'`.",
         task=task.id,
         taker=taker,
     )

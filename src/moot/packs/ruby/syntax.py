@@ -6,8 +6,11 @@ the records that they return. Nothing here raises for bad Ruby: a file with synt
 
 from __future__ import annotations
 
+import sys
+
 from moot.core.errors import Refused, Unavailable
 from moot.core.record import Record
+from moot.core.text import shell_word
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,7 +73,7 @@ def _parser() -> Parser:
         raise Unavailable(
             "rspec_extra_missing",
             f"Ruby cannot be parsed: {missing.name} is not installed.",
-            "Run: pip install 'moot[rspec]'",
+            f"Run: {shell_word(sys.executable, 'python3')} -m pip install tree-sitter tree-sitter-ruby PyYAML",
         ) from missing
     if not _languages:
         _languages.append(Language(language()))

@@ -16,7 +16,7 @@ from moot.surfaces.cli import parse, voices
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import TextIO
+    from typing import Any, TextIO
 
     from moot.api.answer import Answer
     from moot.api.catalogue import Verb
@@ -38,7 +38,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = _run(parse.understand(words))
         _flush()
     except MootError as error:
-        return _complained(too_many_open_files() if is_exhausted(error) else error, as_json=as_json)
+        if is_exhausted(error):
+            error = too_many_open_files()
+        elif agent := parse.agent_of(words):
+            from moot.api.hints import addressed
+
+            error.remedy = addressed(error.remedy, agent)
+        return _complained(error, as_json=as_json)
     except KeyboardInterrupt:
         voices.end_line()
         return _INTERRUPTED
@@ -142,19 +148,8 @@ def _run_verb(line: CommandLine, verb: Verb) -> int:
 
         return run_protocol_verb(line, verb, _draw, _asking())
     arguments = parse.arguments(verb, line.words)
-    if line.verb == "watch" and line.at is None and not line.json and not arguments and sys.stdout.isatty():
-        from moot.surfaces.cli.watching import can_draw, watch_live
-
-        if can_draw(os.environ):
-            return watch_live(parse.directory(line), os.environ, named=line.directory is not None)
-    if line.verb == "run status" and arguments.get("follow") and not line.json and sys.stdout.isatty():
-        from moot.surfaces.cli.watching import can_draw
-
-        if can_draw(os.environ):
-            from moot.surfaces.cli.run_watching import follow_live
-
-            name = arguments.get("id")
-            return follow_live(parse.directory(line), str(name) if name else None, named=line.directory is not None)
+    if sys.stdout.isatty() and not line.json and (code := _live(line, arguments)) is not None:
+        return code
     answer, reader = _answer(line, verb, arguments)
     try:
         voices.tell(answer, as_json=line.json)
@@ -166,6 +161,19 @@ def _run_verb(line: CommandLine, verb: Verb) -> int:
     if answer.unread and not line.json and not line.quiet and verb.name not in _UNREMINDED:
         voices.remind(answer.unread, reader)
     return answer.code
+
+
+def _live(line: CommandLine, arguments: dict[str, Any]) -> int | None:
+    """Draw `watch` or `run status --follow`, if the terminal can. The exit code, or None if it was not that."""
+    watch = line.verb == "watch" and line.at is None and not arguments
+    if not watch and not (line.verb == "run status" and arguments.get("follow")):
+        return None
+    from moot.surfaces.cli.watching import can_draw, follow_run, watch_live
+
+    cwd, named, name = parse.directory(line), line.directory is not None, arguments.get("id")
+    if not can_draw(os.environ, sys.stdout):
+        return None
+    return watch_live(cwd, os.environ, named=named) if watch else follow_run(cwd, name, os.environ, named=named)
 
 
 def _bare(line: CommandLine) -> int:

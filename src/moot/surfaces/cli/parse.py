@@ -81,6 +81,13 @@ def understand(argv: Sequence[str]) -> CommandLine:
     return CommandLine(verb=verb, words=tuple(rest[used:]), alias=alias, **found)
 
 
+def agent_of(argv: Sequence[str]) -> str:
+    """The value of --agent in a command line, even if the rest of it is not valid."""
+    own = argv[: argv.index("--")] if "--" in argv else argv
+    said = [word for at, word in enumerate(own) if word.startswith("--agent=") or own[at - 1 : at] == ["--agent"]]
+    return said[-1].removeprefix("--agent=") if said else ""
+
+
 def unalias(words: Sequence[str]) -> tuple[str, list[str]]:
     """The alias that the words begin with, if any, and the words with the verb in its place."""
     if not words or words[0] not in ALIASES:

@@ -9,7 +9,7 @@ import os
 import sys
 
 from moot.api.answer import plain
-from moot.core.text import command_line, one_line, option, visible
+from moot.core.text import from_agent, one_line, visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,8 +65,7 @@ def remind(unread: int, agent: str | None) -> None:
     """Say that mail waits. `agent`: the name, if the caller names itself in every command."""
     from moot.core.text import counted
 
-    verb = f"{option('--agent', agent)} inbox" if agent else "inbox"
-    _aside(f"{counted(unread, 'new message')}: {command_line(verb)}\n")
+    _aside(f"{counted(unread, 'new message')}: {from_agent('moot inbox', agent) if agent else 'moot inbox'}\n")
 
 
 def _go_on(later: Answer, *, as_json: bool) -> None:

@@ -1,212 +1,183 @@
-"""`moot watch` at a terminal: reads the log when it changes and draws the differences.
+"""`moot watch` and `moot run status --follow` at a terminal: drawn by rich, and again when something has changed.
 
-It writes only lines that differ from the screen, so it works over slow connections. It always restores the terminal.
-It never writes to the workspace.
+They never write to the workspace. `q` or Ctrl-C ends them, and the terminal is restored however they end.
 """
 
 from __future__ import annotations
 
 import os
 import select
+import signal
 import sys
-import threading  # noqa: TID253 (this module is loaded only at a person's terminal)
-import time
+import termios
+import tty
 
-from moot.core.errors import MootError, Unavailable
+from rich.console import Console  # noqa: TID253 (this module is loaded only at a person's terminal)
+from rich.live import Live  # noqa: TID253
+from rich.text import Text  # noqa: TID253
+
+from moot.core.errors import Unavailable
 from moot.core.identity import decide
-from moot.core.text import one_line
+from moot.core.record import Record
+from moot.core.text import one_line, visible
 from moot.overview import overview
 from moot.overview.panes import Pane, headline, panes
-from moot.overview.recent import Recent
-from moot.surfaces.cli.screen import Choice, compose, paint
-from moot.surfaces.cli.terminal import Ended, Terminal, drain
 from moot.wiring import open_workspace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from types import FrameType
+    from typing import NoReturn, TextIO
+
+    from rich.console import ConsoleOptions
 
     from moot.api.call import Call
-    from moot.log import Log
     from moot.overview.panes import Line
 
-_TICK = 2.0  # seconds between reads of what no event announces: presence, late answers
+_TICK = 1.0  # seconds between reads of what no event announces: presence, late answers, the size of the terminal
 _LEAST = 0.2  # minimum seconds between two reads, however fast events come
-_HEARD = 30.0  # seconds per call of `follow`
-_PAGE = 10  # lines
-
-_KEYS = {
-    b"\x1b[A": "up",
-    b"\x1bOA": "up",
-    b"k": "up",
-    b"\x1b[B": "down",
-    b"\x1bOB": "down",
-    b"j": "down",
-    b"\x1b[5~": "page up",
-    b"b": "page up",
-    b"\x1b[6~": "page down",
-    b" ": "page down",
-    b"\x1b[H": "home",
-    b"g": "home",
-    b"\x1b[F": "end",
-    b"G": "end",
-    b"\x1b": "0",
-    b"q": "leave",
-    b"Q": "leave",
-    b"\x03": "leave",
-    b"\x04": "leave",
-    b"\x0c": "anew",
-    **{str(n).encode(): str(n) for n in range(10)},
-}
-_STEPS = {"up": -1, "down": 1, "page up": -_PAGE, "page down": _PAGE, "home": -(1 << 20), "end": 1 << 20}
+_LEAVE = b"\x1b[0m\x1b[?25h\x1b[?1049l"  # show the cursor, leave the alternate screen
+_STYLES = {"dim": "dim", "bold": "bold", "good": "green", "busy": "cyan", "warn": "yellow", "bad": "bold red"}
 
 
-def can_draw(env: Mapping[str, str]) -> bool:
-    """Whether the terminal supports cursor movement."""
-    return env.get("TERM", "") not in ("", "dumb", "unknown")
+class Shown(Record):
+    """What is on the screen. `over`: it will not change any more."""
+
+    head: Line
+    panes: tuple[Pane, ...]
+    over: bool = False
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
+        yield Text("\n", no_wrap=True, overflow="crop").join(
+            rows(self.head, self.panes, console, options.max_width, options.height or console.height)
+        )
+
+
+def can_draw(env: Mapping[str, str], out: TextIO) -> bool:
+    """Whether the terminal can move its cursor and show all characters."""
+    return env.get("TERM", "") not in ("", "dumb", "unknown") and "utf" in (out.encoding or "").lower()
 
 
 def watch_live(cwd: str, env: Mapping[str, str], *, named: bool = False) -> int:
-    workspace = open_workspace(cwd, env, reading=True, named=named)
-    # Errors are reported before the terminal changes. The listening thread has its own engine.
-    call, listener = workspace.call(decide(env)), workspace.call(decide(env))
-    return drawn(lambda terminal, ear: Watch(call, terminal, ear), listener, env)
+    """Show the workspace until the person quits. Returns the exit code."""
+    call = open_workspace(cwd, env, reading=True, named=named).call(decide(env))
+
+    def read() -> Shown:
+        found = overview(call)
+        return Shown(headline(found), tuple(pane for pane in panes(found) if pane.lines or pane.urgent))
+
+    return _show(call, read)
 
 
-def drawn(watch: Callable[[Terminal, Ear], Watch], listener: Call, env: Mapping[str, str]) -> int:
-    """Draw until the person quits, or there is nothing more to watch. Returns the exit code."""
-    ear = Ear(listener.engine.log)
-    try:
-        with Terminal(sys.stdout, sys.stdin, colours=not env.get("NO_COLOR")) as terminal:
-            watch(terminal, ear).run()
-    except KeyboardInterrupt:
+def follow_run(cwd: str, name: str | None, env: Mapping[str, str], *, named: bool = False) -> int:
+    """Show a run until it has ended or the person quits, and leave its whole status on the screen."""
+    from moot.api.answer import Answer
+    from moot.pipelines import status_lines
+    from moot.pipelines.inspection import status, wanted
+    from moot.pipelines.status import INTERRUPTED, status_of
+    from moot.surfaces.cli import voices
+    from moot.views import states
+
+    call = open_workspace(cwd, env, reading=True, named=named).call(decide(env))
+    run = wanted(call, name)
+    if run is None:
+        voices.tell(status(call, None, follow=False), as_json=False)
         return 0
-    except Ended as ended:
-        return 128 + ended.number
+
+    def read() -> Shown:
+        now = states.state(call.engine.read(), "run", run.id)[0]
+        found = status_of(call, now)
+        lines = tuple(((text, tone),) for text, tone in status_lines.screen_lines(found))
+        pane = Pane("run", "Stages" if now.target else "Files", lines, urgent=True)
+        over = not now.open or found.state.startswith(INTERRUPTED)
+        return Shown(((status_lines.headline(found), "bold"),), (pane,), over)
+
+    code = _show(call, read)
+    found = status_of(call, states.state(call.engine.read(), "run", run.id)[0])
+    voices.tell(Answer(result=found, say=tuple(status_lines.lines_of(found))), as_json=False)
+    return code
+
+
+def rows(head: Line, shown: Sequence[Pane], console: Console, width: int, height: int) -> list[Text]:
+    """The lines of a screen: sections get a line in turn until it is full. Lines of urgent ones are wrapped."""
+    bodies = [[row for line in pane.lines for row in _rows(line, console, width, wrap=pane.urgent)] for pane in shown]
+    room, shares = height - 2, [0] * len(shown)
+    while room > 0 and any(share <= len(body) for share, body in zip(shares, bodies, strict=True)):
+        for at, body in enumerate(bodies):
+            if room > 0 and shares[at] <= len(body):
+                shares[at], room = shares[at] + 1, room - 1
+    lines = _rows(head, console, width)
+    for pane, body, share in zip(shown, bodies, shares, strict=True):
+        hidden = len(body) + 1 - share
+        title = ((pane.title, pane.tone), (f"  {hidden} more" if hidden else "", "dim"))
+        lines += [*_rows(title, console, width), *body[: share - 1]] if share else []
+    return [*lines, *[Text()] * room, *_rows((("q quit", "dim"),), console, width)][: max(height, 0)]
+
+
+def _rows(line: Line, console: Console, width: int, *, wrap: bool = False) -> list[Text]:
+    text = Text.assemble(*((" ".join(visible(said).splitlines()), _STYLES.get(tone, "")) for said, tone in line))
+    text.rstrip()
+    if wrap:
+        return list(text.wrap(console, width))
+    text.truncate(width, overflow="ellipsis")
+    return [text]
+
+
+def _show(call: Call, read: Callable[[], Shown]) -> int:
+    """Draw until the person quits, or there is nothing more to see."""
+    shown = read()  # errors are reported before the terminal changes
+    keys = 0 if sys.stdin is not None and sys.stdin.isatty() else None
+    modes = termios.tcgetattr(keys) if keys is not None else []
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTSTP, signal.SIG_IGN)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _end)
+    live = Live(shown, console=Console(), screen=True, auto_refresh=False, redirect_stdout=False, redirect_stderr=False)
+    try:
+        if keys is not None:
+            tty.setcbreak(keys)
+        with live:
+            drawn = None
+            while not shown.over and (drawn is None or _changed(call, keys)):
+                shown = shown if drawn is None else _read(read, shown)
+                if (shown, live.console.size) != drawn:
+                    drawn = shown, live.console.size
+                    live.update(shown, refresh=True)
+    except KeyboardInterrupt:
+        pass
     finally:
-        ear.close()
+        os.write(sys.stdout.fileno(), _LEAVE)  # a signal may have come while rich was writing
+        if keys is not None:
+            termios.tcsetattr(keys, termios.TCSADRAIN, modes)
     return 0
 
 
-class Ear:
-    """Waits for new events in its own thread, because a thread that follows the log can wait for nothing else."""
-
-    def __init__(self, log: Log) -> None:
-        self.pipe, self._end = os.pipe()
-        for end in (self.pipe, self._end):
-            os.set_blocking(end, False)
-        self._log = log
-        self._stop, self._stopping = os.pipe()
-        self._thread = threading.Thread(target=self._listen, daemon=True)
-        self._thread.start()
-
-    def close(self) -> None:
-        """Stop listening."""
-        os.write(self._stopping, b"!")
-        self._thread.join(_LEAST)  # quitting does not wait longer for the thread
-
-    def _listen(self) -> None:
-        after = 0
-        while True:
-            try:
-                after = min(after, self._log.head()) or self._log.head()
-                for events in self._log.follow(after, timeout=_HEARD, stop=self._stop):
-                    after = events[-1].position
-                    self._say()
-                if select.select([self._stop], [], [], 0)[0]:
-                    return
-            except MootError:
-                self._say()  # the next read shows the error
-                time.sleep(_TICK)
-
-    def _say(self) -> None:
-        try:
-            os.write(self._end, b"!")
-        except BlockingIOError:
-            pass  # the pipe is full: a wake-up is already pending
+def _end(number: int, _frame: FrameType | None) -> NoReturn:
+    raise SystemExit(128 + number)
 
 
-class Watch:
-    """The state of one `moot watch`."""
-
-    tick = _TICK
-
-    def __init__(self, call: Call, terminal: Terminal, ear: Ear, *, section: int = 0) -> None:
-        self._call = call
-        self._terminal = terminal
-        self._ear = ear
-        self._recent = Recent()
-        self._choice = Choice(section=section)
-        self._head: Line = (("Looking …", "dim"),)
-        self._panes: tuple[Pane, ...] = ()
-
-    def run(self) -> None:
-        """Run until the person quits, or there is nothing more to watch."""
-        self._draw()
-        self._look()
-        self._draw()
-        looked, stale = time.monotonic(), False
-        while not self._is_over():
-            pause = _LEAST if stale else self.tick
-            pressed, ready = self._terminal.wait([self._ear.pipe], looked + pause - time.monotonic())
-            if ready:
-                drain(self._ear.pipe)
-                stale = True
-            for key in _keys(pressed):
-                if key == "leave":
-                    return
-                self._press(key)
-            if time.monotonic() - looked >= (_LEAST if stale else self.tick):
-                self._look()
-                looked, stale = time.monotonic(), False
-            self._draw()
-
-    def _look(self) -> None:
-        try:
-            self._head, self._panes = self._read()
-        except Unavailable as error:
-            if error.code == "log_version":
-                raise
-            said = one_line(f"{error.message} {error.remedy}", 1000)
-            self._head = (("moot ", "bold"), ("cannot read the workspace, trying again", "bad"))
-            trouble = Pane("problems", f"Problems {error.code}", (((said, "bad"),),), "bad", urgent=True)
-            self._panes = (trouble, *self._panes[1:])
-
-    def _read(self) -> tuple[Line, tuple[Pane, ...]]:
-        """What to show now."""
-        found = overview(self._call, self._recent)
-        return headline(found), panes(found)
-
-    def _is_over(self) -> bool:
-        """Whether there is nothing more to watch."""
-        return False
-
-    def _press(self, key: str) -> None:
-        if key in _STEPS:
-            scroll = max(0, self._choice.scroll + _STEPS[key])
-            self._choice = self._choice.replace(scroll=min(scroll, self._deepest()))
-        elif key == "anew":
-            self._terminal.show([], anew=True)
-        elif key.isdigit() and int(key) <= len(self._panes):
-            self._choice = Choice(section=int(key))
-
-    def _deepest(self) -> int:
-        """The maximum scroll position."""
-        section = self._choice.section
-        return len(self._panes[section - 1].lines) if 0 < section <= len(self._panes) else 0
-
-    def _draw(self) -> None:
-        columns, lines = self._terminal.size
-        shown = compose(self._head, self._panes, columns, lines, self._choice)
-        self._terminal.show([paint(line, colours=self._terminal.colours) for line in shown])
+def _read(read: Callable[[], Shown], before: Shown) -> Shown:
+    """What to show now. What cannot be read now is tried again."""
+    try:
+        return read()
+    except Unavailable as error:
+        said = one_line(f"trying again: {error.message} {error.remedy}", 1000)
+        return before.replace(head=(("moot ", "bold"), (said, "bad")))
 
 
-def _keys(pressed: bytes) -> Iterator[str]:
-    """The keys that were pressed; keys without a function are skipped."""
-    while pressed:
-        known = next((pressed[:n] for n in (4, 3, 1) if pressed[:n] in _KEYS), b"")
-        if known == b"\x1b" and len(pressed) > 1 and pressed[1:2] in b"[O":  # an escape sequence of an unknown key
-            known, pressed = b"", b""
-        if known:
-            yield _KEYS[known]
-        pressed = pressed[len(known) or 1 :]
+def _changed(call: Call, keys: int | None) -> bool:
+    """Wait for an event, a key or the next look. False if the person quits."""
+    try:
+        log = call.engine.log
+        for _ in log.follow(log.head(), timeout=_TICK, stop=keys):
+            break
+        pause = _LEAST
+    except Unavailable:
+        pause = _TICK
+    watched = [] if keys is None else [keys]
+    while any(select.select(watched, [], [], pause)):
+        if os.read(watched[0], 1) in (b"", b"q", b"Q", b"\x04"):  # what was typed after it is for the shell
+            return False
+        pause = 0.0
+    return True

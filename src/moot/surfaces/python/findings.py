@@ -82,7 +82,7 @@ class Findings(ABC):
         task: str | None = None,
         drop: bool = False,
         wait: bool = False,
-        timeout: float | str = 600.0,
+        timeout: float | str | None = None,
         key: str | None = None,
     ) -> list[Need]:
         """Declare what is needed. With `wait`, returns when all of it is available, or raises `TimedOut`."""
@@ -128,7 +128,7 @@ class Findings(ABC):
         awaiting: str | None = None,
         task: str | None = None,
         wait: bool = False,
-        timeout: float | str = 600.0,
+        timeout: float | str | None = None,
         key: str | None = None,
     ) -> Checkpoint:
         """Ask a person. With `wait`, returns when it is answered, or raises `TimedOut`; the checkpoint stays open."""
@@ -143,7 +143,7 @@ class Findings(ABC):
     def checkpoint_withdraw(self, id: str, *, reason: str, key: str | None = None) -> Checkpoint:
         return self._ask("checkpoint withdraw", locals())
 
-    def checkpoint_show(self, id: str, *, wait: bool = False, timeout: float | str = 600.0) -> Checkpoint:
+    def checkpoint_show(self, id: str, *, wait: bool = False, timeout: float | str | None = None) -> Checkpoint:
         return self._ask("checkpoint show", locals())
 
     def checkpoints(self, *, all: bool = False, task: str | None = None, limit: int = 200) -> list[Checkpoint]:

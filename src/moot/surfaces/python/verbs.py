@@ -304,7 +304,7 @@ class Verbs(Tasks, Handling, Searching, Carrying, Guarding, Briefing, Drives):
         fail_on: Some = (),
         count: int = 1,
         after: int | None = None,
-        timeout: float | str = 600.0,
+        timeout: float | str | None = None,
     ) -> Awaited | Awoken | Mail | list[Task]:
         """Wait for something to do (mail, a review, a task); or only for mail, for tasks to be done, or for events.
 

@@ -88,8 +88,9 @@ def permit(call: Call, handlers: tuple[Handler, ...], *, yes: bool) -> Answer:
     lines = [line for one in asked for line in _lines(one)]
     if not lines:
         return Answer(result=[], say=("Nothing needs permission here.",))
-    said = "moot --person allow" if call.caller.why == "--person" else "moot allow"
-    confirm(call, lines, " ".join([said, *(one.name for one in handlers)]), yes=yes)
+    person = ["--person"] if call.caller.why == "--person" else []
+    words = ["moot allow", *(one.name for one in handlers), *person]
+    confirm(call, lines, " ".join(words), yes=yes)
     consent.give({one.digest: one.handler.name for one in pinned})
     return _answer([one.replace(allowed=True) for one in asked])
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from moot.api.answer import Answer, Table, warn_of_more
 from moot.api.catalogue import Param, Verb
+from moot.api.hints import typed
 from moot.core import timestamps
+from moot.core.deciders.task import may_review
 from moot.core.errors import Refused, Usage
 from moot.core.lifecycle import PHASES
-from moot.core.principal import name_of, same_agent
+from moot.core.paths import as_typed
+from moot.core.principal import Actor, name_of, same_agent
 from moot.core.record import Record
-from moot.core.task import Noted
+from moot.core.task import Noted, verdicts
 from moot.core.task.refusals import unknown
-from moot.core.text import age, command_line, counted, fence, one_line, option
+from moot.core.text import age, command_line, counted, fence, first_few, one_line, option
 from moot.engine.clock import local
 from moot.views import queries, states
 
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
 _PAGE = 500  # events
 _NOTES = 20  # of a task that are shown
 _RUNS = 20  # the same of its checks
+_FILES = 20
 
 
 class Note(Record):
@@ -39,6 +43,15 @@ class Note(Record):
     by: str
     at: str
     text: str
+
+
+class Submission(Record):
+    """Where the work in review is, as far as moot knows: of its author."""
+
+    claims: tuple[str, ...] = ()  # paths
+    worktree: str | None = None
+    commit: str | None = None
+    changed: tuple[str, ...] = ()  # files that differ from that commit
 
 
 class Story(Record):
@@ -54,6 +67,7 @@ class Story(Record):
     runs: tuple[Receipt, ...] = ()  # the checks of its current attempt, oldest first
     notes: tuple[Note, ...] = ()  # the newest, oldest first
     more_notes: int = 0  # older ones
+    submission: Submission | None = None  # of a task in review
 
 
 def _assigned_via(task: Task, messages: list[Message]) -> str | None:
@@ -71,6 +85,23 @@ def _notes(call: Call, task: Task) -> tuple[Note, ...]:
         found = found[-_NOTES:]
         position = events[-1].position
     return tuple(found)
+
+
+def _submission(call: Call, task: Task) -> Submission:
+    """The author's claims, and the content of its worktree, which other agents may have changed since."""
+    from moot.api.receipts import content_of
+    from moot.location import worktrees
+
+    author, store = task.author or "", call.engine.read()
+    live = states.claims(store)[0].live.values()
+    claims = as_typed(path for claim in live if same_agent(claim.holder, author) for path in claim.paths)
+    place = states.agent(store, name_of(author))[0].worktree
+    root = next((known.root for known in worktrees(call.place) if place and place == known.name), None)
+    if root is None or call.past is not None:
+        return Submission(tuple(claims))
+    tree = content_of(call, root)
+    changed = tuple(line.split(" ", 2)[-1] for line in tree.differs or ())
+    return Submission(tuple(claims), root, tree.commit, changed)
 
 
 def _runs(store: Store, task: Task) -> Iterator[Receipt]:
@@ -127,6 +158,9 @@ def show(call: Call, task: str) -> Answer:
         notes=notes,
         more_notes=found.notes - len(notes),
     )
+    if found.phase == "review":
+        story = story.replace(submission=_submission(call, found))
+    work, judging = story.submission or Submission(), _judging(call, life, found)
     lines = [f"{found.id} {found.state} (attempt {found.attempt}) {one_line(found.title, 80)}"]
     if found.body:
         lines += fence(found.body).splitlines()
@@ -137,11 +171,15 @@ def show(call: Call, task: str) -> Answer:
         "held by": f"{found.holder} (token {found.token})" if found.holder else "",
         "submitted by": found.author or "",
         "receipt": _receipt(call, found.receipt) if found.receipt else "",
+        "claims": first_few(work.claims, _FILES),
+        "worktree": work.worktree or "",
+        "commit": work.commit or "",
+        "changed files": first_few(work.changed, _FILES),
         "waits for": ", ".join(found.waits),
         "flagged": found.flagged or "",
         "messages": ", ".join(story.messages),
         "assigned via": one_line(story.via or "", 200),
-        "next": ", ".join(story.next),
+        "next": ", or ".join(judging) or ", ".join(story.next),
     }
     lines += [f"  {name}: {one_line(value, 2000)}" for name, value in facts.items() if value]
     lines += _report_lines(story)
@@ -151,6 +189,16 @@ def show(call: Call, task: str) -> Answer:
         said = f"attempt {step.attempt}: {step.verb}{on} by {name_of(step.by)}: {step.reason or ''}"
         lines.append(f"  {one_line(said, 150)}")
     return Answer(result=story, say=tuple(lines))
+
+
+def _judging(call: Call, life: Lifecycle, task: Task) -> list[str]:
+    """The commands with which the caller can judge the task."""
+    me = call.me()
+    person = Actor(principal=f"person:{call.login}") if call.caller.person else None
+    actor = Actor(principal=me.principal, roles=me.roles) if me is not None and me.here else person
+    if task.phase != "review" or actor is None or not may_review(life, task, actor):
+        return []
+    return [typed(call, command) for command in verdicts(life, task).values()]
 
 
 def _receipt(call: Call, name: str) -> str:

@@ -79,7 +79,7 @@ def _commands(edge: Edge, task: Task) -> Iterator[str]:
         return
     options = [REASON] if "reason" in edge.needs else []
     if "receipt" in edge.needs:
-        yield f"{command_line('check', options=option('--task', task.id))} -- COMMAND"
+        yield "moot check -- COMMAND"
         options.append("--receipt last")
     yield by_verb(edge.verb, task.id, options=" ".join(options))
 

@@ -45,6 +45,7 @@ def check(call: Call, command: tuple[str, ...], task: str | None, timeout: float
         raise Usage("bad_arguments", "--timeout must be more than 0.", "Omit --timeout, or give a duration: 10m.")
     if not command[0]:
         raise Usage("bad_arguments", "The command is empty.", "For example: moot check -- pytest -q")
+    task = task or _own_task(call)
     call.try_out(lambda work: _check_may(call, work, task))  # refuse before the command runs, not after
     before = content(call)
     try:
@@ -104,6 +105,13 @@ def _answer(call: Call, outcome: Outcome, before: Tree, after: Tree, wrote: tupl
         )
     doubt = receipt.doubt(after.name)
     return Answer(result=Checked(receipt, doubt), say=(_line(receipt, doubt),), code=0 if receipt.passed else _FAILED)
+
+
+def _own_task(call: Call) -> str | None:
+    """The task that the caller holds; None if it holds none, or several."""
+    me = call.me()
+    held = queries.tasks_held_by(call.engine.read(), me.principal) if me is not None else ()
+    return held[0] if len(held) == 1 else None
 
 
 _FAILED = 6  # the exit code for a failed check; the command's own exit code is in the receipt
@@ -178,7 +186,7 @@ VERBS = (
         kind="local-exec",
         params=(
             Param("command", "The command and its arguments, after --.", positional=True, many=True, required=True),
-            Param("task", "The task that this checks."),
+            Param("task", "The task that this checks. Default: the one that you hold."),
             Param("timeout", "Stop the command after this long: 90s, 30m.", type="seconds"),
         ),
         examples=("moot check -- git diff --check", "moot check --task task-001 --timeout 10m -- git fsck"),

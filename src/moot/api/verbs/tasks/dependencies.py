@@ -5,6 +5,7 @@ from __future__ import annotations
 from moot.api.answer import Answer, Table, warn_of_more
 from moot.api.catalogue import KEY, Param, Verb
 from moot.api.verbs.artifacts import places, word
+from moot.api.verbs.events import TIMEOUT, deadline_of, until
 from moot.core.deciders.dependency import DeclareNeed, Dependency, DependencySatisfied, DropNeed
 from moot.core.errors import Usage
 from moot.core.principal import person
@@ -38,7 +39,7 @@ def need(
     task: str | None,
     drop: bool,
     wait: bool,
-    timeout: float,
+    timeout: float | None,
 ) -> Answer:
     wanted = tuple(dict.fromkeys((*(word(name, "names") for name in names), *places(call, path))))
     if not wanted:
@@ -86,9 +87,7 @@ def _told(needs: list[Need]) -> Answer:
     return Answer(result=needs, say=tuple(one_line(line, 1000) for line in lines))
 
 
-def _awaited(call: Call, names: tuple[str, ...], needer: str, start: int, timeout: float) -> Answer:
-    from moot.api.verbs.events import deadline_of, until
-
+def _awaited(call: Call, names: tuple[str, ...], needer: str, start: int, timeout: float | None) -> Answer:
     def missing() -> str:
         return "nothing provides " + ", ".join(n.name for n in _needs(call, names, needer) if not n.satisfied)
 
@@ -130,7 +129,7 @@ VERBS = (
             Param("task", "Declare it for this task, which cannot be claimed before it is available."),
             Param("drop", "Drop the need.", type="flag"),
             Param("wait", "Wait until everything is available.", type="flag"),
-            Param("timeout", "With --wait: give up after this long.", type="seconds", default=600.0),
+            Param("timeout", f"With --wait: give up after this long. {TIMEOUT}", type="seconds"),
             KEY,
         ),
         examples=("moot artifact need User src/api/schema.json", "moot artifact need User --task task-002"),
