@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from moot.api.verbs.workspace import Opener
 
 _BACKUP = "To keep a copy of the log, run `moot backup FILE` first; for text, `moot export FILE`."
+_TEXTS = "If AGENTS.md, CLAUDE.md or the like tell agents to use moot, edit them."
 
 
 class RemovalItem(Record):
@@ -33,7 +34,7 @@ def deinit(opener: Opener, yes: bool, force: bool) -> Answer:  # noqa: FBT001 (a
     people_only(opener.caller, "`moot deinit`")
     plan = opener.plan_removal(force=force)
     if not plan.removed:
-        return Answer(result=plan, say=("There is nothing of moot here to remove.", *_leaves(plan)))
+        return Answer(result=plan, say=("There is nothing of moot here to remove.",))
     if not yes:
         _confirm(opener, plan)
     done = opener.remove(force=force)
@@ -55,7 +56,7 @@ def _confirm(opener: Opener, plan: Removal) -> None:
 
 
 def _leaves(plan: Removal) -> list[str]:
-    return [f"Left in place: {_said(one)}." for one in plan.left]
+    return [*(f"Left in place: {_said(one)}." for one in plan.left), _TEXTS]
 
 
 def _said(one: RemovalItem) -> str:

@@ -26,9 +26,8 @@ from moot.logs.sqlite.file import LOCK, NAME
 from moot.logs.sqlite.lock import WriterLock
 from moot.mirrors import git_exclude
 from moot.private_files import forbidden
-from moot.processes.git import Git, GitFailed
 from moot.views import queries
-from moot.wiring import left_behind, open_workspace
+from moot.wiring import open_workspace
 from moot.wiring.admin import settings_text
 
 TYPE_CHECKING = False
@@ -40,7 +39,6 @@ if TYPE_CHECKING:
 
 _PATIENCE = 5.0  # seconds to wait for a process that writes to the log
 _TRIES = 5  # a process that is ending may still create a file
-_AGENTS_FILES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md", ".github/copilot-instructions.md")
 _LONGEST = 1 << 20
 _OURS = ("installed", "not executable")  # hooks that are exactly as the guard made them
 
@@ -142,7 +140,8 @@ class WorkspaceRemoval:
         if place.common is not None and git_exclude.has_block(place):
             yield RemovalItem(git_exclude.path_of(place.common), "the lines of moot; all others stay")
         if os.path.isdir(place.state):
-            yield RemovalItem(place.state, self._state_in_words())
+            events = "" if self._head is None else f" of {counted(self._head, 'event')}"
+            yield RemovalItem(place.state, f"the log{events}, views, blobs")
         if self._settings is not None:
             yield RemovalItem(self._settings, "settings as `moot init` wrote them")
         if os.path.isdir(self._bell) and not bell.listeners(self._bell):
@@ -156,33 +155,17 @@ class WorkspaceRemoval:
         except Unavailable:  # there is no git; hooks in the usual folder are removed all the same
             return ()
 
-    def _state_in_words(self) -> str:
-        if not os.path.lexists(os.path.join(self._place.state, NAME)):
-            return "the rest of the state"
-        events = "" if self._head is None else f" of {counted(self._head, 'event')}"
-        kept = sum(name.startswith("log-") for name in os.listdir(self._place.state))
-        older = f", {counted(kept, 'older log')}" if kept else ""
-        return f"the log{events}{older}, views, blobs"
-
     def _own_settings(self) -> str | None:
-        """The settings file, if it is exactly as `moot init` wrote it and git does not track it."""
+        """The settings file, if it is exactly as `moot init` wrote it."""
         try:
             path = setting.source(self._place)
             if path is None or os.path.islink(path):
                 return None
             packs = setting.load(self._place, keep=False).packs
-            if not packs or gitdir.read(path, _LONGEST) != settings_text(packs, self._place).encode():
-                return None
-            return None if self._is_tracked(path) else path
-        except (MootError, OSError, GitFailed):
+            made = packs and gitdir.read(path, _LONGEST) == settings_text(packs, self._place).encode()
+        except (MootError, OSError):
             return None
-
-    def _is_tracked(self, path: str) -> bool:
-        place = self._place
-        if place.common is None or place.root == place.common:
-            return False
-        git = Git(hooks.git_directory(place), place.root)
-        return not git.fails("ls-files", "--error-unmatch", "--", os.path.relpath(path, place.root))
+        return path if made else None
 
     # What stays
 
@@ -202,13 +185,6 @@ class WorkspaceRemoval:
                 yield RemovalItem(one.path, "a hook that calls the guard; remove its lines by hand")
             elif one.before is not None and one.state not in _OURS:
                 yield RemovalItem(one.before, "an earlier hook, which was replaced")
-        old = left_behind.find(place, self._cwd)
-        if old is not None:
-            yield RemovalItem(os.path.dirname(old), "a log from before `git init`")
-        for name in _AGENTS_FILES:
-            path = os.path.join(place.main_root or place.root, name)
-            if _mentions_moot(path):
-                yield RemovalItem(path, "it tells agents to use moot; edit it")
 
 
 def _mirrors(call: Call) -> Iterator[str]:
@@ -219,13 +195,6 @@ def _mirrors(call: Call) -> Iterator[str]:
             path = os.path.join(tree.root, fixed if fixed == spec.path else os.path.dirname(fixed))
             if os.path.lexists(path):
                 yield path
-
-
-def _mentions_moot(path: str) -> bool:
-    try:
-        return b"moot" in gitdir.read(path, _LONGEST)
-    except OSError:
-        return False
 
 
 def _unlink(path: str) -> None:

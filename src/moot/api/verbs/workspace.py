@@ -335,9 +335,8 @@ VERBS = (
         detail=(
             "Removes the state directory, the hooks of the guard, the lines of moot in git's `info/exclude`, "
             "sockets, and what is kept about the workspace in the user's state directory. Removes moot.toml only "
-            "if it is as `moot init` wrote it and git does not track it. Leaves the files of packs and texts such "
-            "as AGENTS.md, and names them. Shows everything before and after. If it is interrupted, run it again. "
-            "`moot backup` before it keeps a copy of the log."
+            "if it is as `moot init` wrote it. Leaves the files of packs, and names them. Shows everything before "
+            "and after. If it is interrupted, run it again. `moot backup` before it keeps a copy of the log."
         ),
         opens=False,
     ),
