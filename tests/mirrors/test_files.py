@@ -197,15 +197,6 @@ def test_a_new_file_has_the_usual_mode_and_a_replacement_the_mode_of_what_it_rep
     assert tree.path.stat().st_mode & 0o777 == 0o660
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
-def test_a_replacement_belongs_to_the_owner_of_what_it_replaces(tree, monkeypatch):
-    monkeypatch.setenv("SUDO_UID", "65534")
-    first = tree.write(b"one")
-    os.chown(tree.path, 65534, 65534)
-    tree.write(b"two", first.signature)
-    assert (tree.path.stat().st_uid, tree.path.stat().st_gid) == (65534, 65534)
-
-
 def test_the_same_content_is_not_written_again(tree):
     first = tree.write(b"one")
     inode = tree.path.stat().st_ino

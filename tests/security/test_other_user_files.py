@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -15,7 +13,6 @@ from moot import location, settings
 from moot.core.errors import Unavailable
 from moot.location import gitdir
 from moot.mirrors import exchange, files
-from moot.mirrors.file_reading import Changed, Unreadable
 from moot.mirrors.files import MirrorFile, Unwritable
 from tests.surfaces.command import Command, git, new_command
 
@@ -171,34 +168,6 @@ def test_where_the_workspace_is_trusted_by_name_files_of_others_are_taken(
     open_repository("init", "--pack", "orchestrator")
     ran = open_repository("mirror", GIT_CONFIG_GLOBAL=str(tmp_path / "trusting"))
     assert "another account" not in ran.out + ran.err
-
-
-def test_a_directory_that_is_exchanged_with_a_link_leads_nowhere(tmp_path: Path) -> None:
-    """The exchange comes at every call of the system after the directory was entered."""
-    for name in ("tree/box", "outside", "keep"):
-        (tmp_path / name).mkdir(parents=True)
-    (tmp_path / "outside" / "mail.json").write_bytes(b"secret")
-    (tmp_path / "link").symlink_to(tmp_path / "outside")
-    box, libc = tmp_path / "tree" / "box", ctypes.CDLL(None)
-    mirror = MirrorFile(str(tmp_path / "tree"), "box/mail.json", str(tmp_path / "keep"))
-
-    def exchanged(event: str, _arguments: tuple[object, ...]) -> None:
-        if turned_on and event.startswith(("os.", "open")):
-            libc.renameat2(-100, os.fsencode(tmp_path / "link"), -100, os.fsencode(box), 2)
-
-    turned_on = False
-    sys.addaudithook(exchanged)
-    outcomes = []
-    for turn in range(20):
-        turned_on = True
-        try:
-            outcomes += [mirror.look(None), mirror.write(b"render %d" % turn, None)]
-        finally:
-            turned_on = False
-    assert os.listdir(tmp_path / "outside") == ["mail.json"]
-    assert (tmp_path / "outside" / "mail.json").read_bytes() == b"secret"
-    assert not [one for one in outcomes if isinstance(one, Changed) and one.data == b"secret"]
-    assert any(isinstance(one, (Unreadable, Unwritable)) for one in outcomes), "the exchange was noticed at times"
 
 
 def test_a_file_that_another_account_puts_there_at_the_last_moment_is_put_back(

@@ -20,7 +20,7 @@ from moot.core.errors import Usage
 from moot.core.record import Record
 from moot.mirrors.exchange import Kept, bring, has_kept, kept_in, nonce, stamp
 from moot.mirrors.file_reading import OPEN, Changed, Missing, Signature, Unchanged, Unreadable, digest_of, outside, read
-from moot.mirrors.folders import Folder, Stopped, enter, is_own
+from moot.mirrors.folders import Stopped, enter, is_own
 from moot.mirrors.lock import open_for_writing
 from moot.private_files import make_folder
 
@@ -102,12 +102,12 @@ class MirrorFile:
             return Unchanged(proof), []
         moment, found = stamp(), list[Displaced]()
         try:
-            with self._folder() as folder:
-                if graves:
-                    found = self._graves(moment, folder)
-                if proof is not None:
-                    return Unchanged(proof), found
-                return self._read(folder.at(os.path.basename(self.path)), known), found
+            folder = self._folder()
+            if graves:
+                found = self._graves(moment, folder)
+            if proof is not None:
+                return Unchanged(proof), found
+            return self._read(os.path.join(folder, os.path.basename(self.path)), known), found
         except FileNotFoundError:
             look: Look = Missing()
         except Stopped as stopped:
@@ -122,8 +122,7 @@ class MirrorFile:
     def is_being_written(self, *, unknown: bool = True) -> bool:
         """Whether a program has the file open for writing. `unknown`: the answer if the system cannot say."""
         try:
-            with self._folder() as folder:
-                fd = os.open(folder.at(os.path.basename(self.path)), OPEN)
+            fd = os.open(os.path.join(self._folder(), os.path.basename(self.path)), OPEN)
         except (Stopped, OSError):
             return unknown
         try:
@@ -138,15 +137,14 @@ class MirrorFile:
         `sync`: flush it to the disk.
         """
         try:
-            with self._folder(make=self._makes) as folder:
-                return self._write(folder, data, seen, sync=sync)
+            return self._write(self._folder(make=self._makes), data, seen, sync=sync)
         except Stopped as stopped:
             return Unwritable(stopped.reason)
         except OSError as error:
             return Unwritable(_reason(error))
 
-    def _write(self, folder: Folder, data: bytes, seen: Signature | None, *, sync: bool) -> Written | Unwritable:
-        path = folder.at(os.path.basename(self.path))
+    def _write(self, folder: str, data: bytes, seen: Signature | None, *, sync: bool) -> Written | Unwritable:
+        path = os.path.join(folder, os.path.basename(self.path))
         make_folder(self._keep)
         # A file that resembles `seen` is not read. If its content differs all the same, `_replace` finds it.
         there = Unchanged(seen) if seen is not None and seen.resembles(path) else self._read(path, seen)
@@ -164,15 +162,13 @@ class MirrorFile:
         """
         moment = stamp(now)
         try:
-            with self._folder() as folder:
-                return self._graves(moment, folder)
+            return self._graves(moment, self._folder())
         except (Stopped, OSError):
             return self._graves(moment)
 
-    def _graves(self, moment: int, folder: Folder | None = None) -> list[Displaced]:
-        homes = (folder.path,) if folder else ()
-        found = (self._visit(kept, moment) for kept in self._kept(*homes))
-        return [_outwards(one, folder) if folder else one for one in found if one is not None]
+    def _graves(self, moment: int, *folder: str) -> list[Displaced]:
+        found = (self._visit(kept, moment) for kept in self._kept(*folder))
+        return [one for one in found if one is not None]
 
     def absorbed(self, found: Displaced) -> None:
         """Mark displaced content as absorbed. Only later writes to that file will be found again."""
@@ -181,12 +177,11 @@ class MirrorFile:
             if found.grave.home == self._keep:
                 found.grave.renamed(kind=kind, seen=seen, stamp=stamp())
                 return
-            with self._folder() as folder:
-                self._put_away(found.grave.replace(home=folder.path), kind=kind, seen=seen, stamp=stamp())
-        except (FileNotFoundError, Stopped):
+            self._put_away(found.grave, kind=kind, seen=seen, stamp=stamp())
+        except FileNotFoundError:
             pass  # already marked, or it is found again
 
-    def _folder(self, *, make: bool = False) -> Folder:
+    def _folder(self, *, make: bool = False) -> str:
         return enter(self.root, os.path.dirname(self.relative), self._accepts, make=make)
 
     def _read(self, path: str, known: Signature | None) -> Look:
@@ -206,10 +201,10 @@ class MirrorFile:
             kept.renamed(**changes)
 
     def _replace(
-        self, folder: Folder, path: str, data: bytes, render: str, seen: Signature | None, *, sync: bool
+        self, folder: str, path: str, data: bytes, render: str, seen: Signature | None, *, sync: bool
     ) -> Written | Unwritable:
         """Write a hidden file beside the old one, and exchange the two."""
-        new = Kept(folder.path, self._mirror, "new", stamp(), 0, render, seen.digest if seen else "-", nonce())
+        new = Kept(folder, self._mirror, "new", stamp(), 0, render, seen.digest if seen else "-", nonce())
         fd, ours = os.open(new.path, _CREATE, 0o644), new
         try:
             _resemble(fd, path, self._accepts)
@@ -220,7 +215,7 @@ class MirrorFile:
             ours = new.renamed(kind="out", inode=os.fstat(fd).st_ino)
             came_out = bring(ours, path)
             if sync:
-                _sync_folder(folder.path)
+                _sync_folder(folder)
             taken = time.time_ns()
             signature = Signature(*outside(os.fstat(fd)), render, taken)
         except OSError:
@@ -232,17 +227,14 @@ class MirrorFile:
         if found is None:
             return Written(signature, ())
         if found.unreadable is None:
-            return Written(signature, (_outwards(found, folder),))
+            return Written(signature, (found,))
         bring(found.grave, path)  # put it back; what a program wrote to our render meanwhile, `graves` finds
         return Unwritable(found.unreadable)
 
     def kept(self) -> list[Kept]:
         """The kept files of this mirror in both places where they may be, oldest first."""
         try:
-            with self._folder() as folder:
-                return [
-                    one.replace(home=folder.name) if one.home == folder.path else one for one in self._kept(folder.path)
-                ]
+            return self._kept(self._folder())
         except (Stopped, OSError):
             return self._kept()
 
@@ -306,26 +298,14 @@ class MirrorFile:
         return None
 
 
-def _outwards(found: Displaced, folder: Folder) -> Displaced:
-    """The same with a path that is valid after the folder is closed."""
-    if found.grave.home != folder.path:
-        return found
-    return found.replace(grave=found.grave.replace(home=folder.name))
-
-
 def _resemble(fd: int, path: str, accepts: Callable[[int], bool]) -> None:
-    """Give a render the mode and, if allowed, the owner of the file that it replaces."""
+    """Give a render the mode of the file that it replaces."""
     try:
         like = os.lstat(path)
     except FileNotFoundError:
         return
-    if not accepts(like.st_uid):
-        return  # it was created a moment ago, and will be put back
-    os.fchmod(fd, stat.S_IMODE(like.st_mode) & 0o777)
-    try:
-        os.fchown(fd, like.st_uid, like.st_gid)
-    except PermissionError:
-        pass
+    if accepts(like.st_uid):  # else it was created a moment ago, and will be put back
+        os.fchmod(fd, stat.S_IMODE(like.st_mode) & 0o777)
 
 
 def _sync_folder(path: str) -> None:

@@ -1,31 +1,23 @@
-"""Opens the directory of a mirror file, part by part, so that nobody can replace a part between check and use.
+"""The directory of a mirror file: below the worktree, and of accepted accounts.
 
-Anybody who may write to a directory of the worktree could replace a part of the path with a link. So each part is
-opened from the one above it, without following links, and must belong to an accepted account. From then on the
-directory is used by its descriptor, so renaming it has no effect.
-
-A link to another directory of the same worktree is allowed if it belongs to an accepted account.
+A link to another directory of the same worktree is allowed if it belongs to an accepted account. The check is done
+before each use; who may write to a directory above could still replace it in between (see the known limits).
 """
 
 from __future__ import annotations
 
-import errno
 import os
-from stat import S_ISLNK
+from stat import S_ISDIR, S_ISLNK
 
 from moot.location import trust
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import TracebackType
-    from typing import Self
 
     from moot.location import Place
 
 _ROOT = 0
-_OPEN = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_DESCRIPTORS = "/proc/self/fd"
 
 
 class Stopped(Exception):
@@ -34,31 +26,6 @@ class Stopped(Exception):
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
         self.reason = reason
-
-
-class Folder:
-    """An open directory. `path` works while it is open; `name` is its path for messages.
-
-    On systems without paths for descriptors (macOS), `path` is the name, and only the checks protect.
-    """
-
-    def __init__(self, descriptor: int, name: str) -> None:
-        self._descriptor, self.name = descriptor, name
-        below = f"{_DESCRIPTORS}/{descriptor}"
-        self.path = below if os.path.isdir(below) else name
-
-    def at(self, name: str) -> str:
-        return f"{self.path}/{name}"
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        os.close(self._descriptor)
-        if isinstance(error, OSError) and isinstance(error.filename, str):
-            error.filename = error.filename.replace(self.path, self.name, 1)
 
 
 def is_own(uid: int) -> bool:
@@ -77,71 +44,39 @@ class Accounts(dict[int, bool]):
         return found
 
 
-def enter(root: str, relative: str, accepts: Callable[[int], bool], *, make: bool = False) -> Folder:
-    """Open a directory below `root`. Raises `Stopped`, and without `make` `FileNotFoundError` if it does not exist."""
+def enter(root: str, relative: str, accepts: Callable[[int], bool], *, make: bool = False) -> str:
+    """The real path of a directory below `root`. Raises `Stopped`, or without `make` `FileNotFoundError`."""
+    whole = os.path.join(root, relative) if relative else root
+    real = os.path.realpath(whole)
+    if not os.path.isdir(root):
+        raise Stopped(f"{root} is gone" if not os.path.lexists(root) else f"{root} is not a directory")
+    if os.path.commonpath((real, root)) != root:
+        raise Stopped(f"{whole} points out of {root}")
+    if real != whole and {".git", ".moot"} & {*os.path.relpath(real, root).lower().split(os.sep)}:
+        raise Stopped(f"{whole} points into a directory of git or moot")  # through a link that somebody committed
+    there = [_check(path, accepts) for path in (*_along(root, whole), *(_along(root, real) if real != whole else ()))]
+    if make:
+        os.makedirs(real, exist_ok=True)
+    elif not all(there):
+        raise FileNotFoundError(real)
+    return real
+
+
+def _along(root: str, path: str) -> list[str]:
+    """The directories from the root to a path below it."""
+    names = os.path.relpath(path, root).split(os.sep) if path != root else []
+    return [os.path.join(root, *names[:number]) for number in range(len(names) + 1)]
+
+
+def _check(path: str, accepts: Callable[[int], bool]) -> bool:
+    """Whether it exists. Raises `Stopped` if it may not be used."""
     try:
-        here = os.open(root, _OPEN)
-    except OSError as error:
-        raise Stopped(f"{root} is gone" if error.errno == errno.ENOENT else f"{root}: {error.strerror}") from error
-    path = root
-    try:
-        _check(here, path, accepts)
-        for part in _parts(root, relative, accepts):
-            path = f"{path}/{part}"
-            here, above = _step(here, part, path, make=make), here
-            os.close(above)
-            _check(here, path, accepts)
-        return Folder(here, path)
-    except BaseException:
-        os.close(here)
-        raise
-
-
-def _parts(root: str, relative: str, accepts: Callable[[int], bool]) -> list[str]:
-    """The names along the path, after links are resolved."""
-    names = relative.split(os.sep) if relative else []
-    path, linked = root, False
-    for name in names:
-        path = f"{path}/{name}"
-        try:
-            found = os.lstat(path)
-        except OSError:
-            break
-        if S_ISLNK(found.st_mode):
-            linked = True
-            if not accepts(found.st_uid):
-                raise Stopped(f"{path} is a link of another account (uid {found.st_uid})")
-    if linked:
-        whole = os.path.join(root, relative)
-        real = os.path.realpath(whole)
-        if os.path.commonpath((real, root)) != root:
-            raise Stopped(f"{whole} points out of {root}")
-        names = [name for name in os.path.relpath(real, root).split(os.sep) if name != "."]
-        if {".git", ".moot"} & {name.lower() for name in names}:  # through a link that somebody committed
-            raise Stopped(f"{whole} points into a directory of git or moot")
-    return names
-
-
-def _step(here: int, part: str, path: str, *, make: bool) -> int:
-    try:
-        return os.open(part, _OPEN, dir_fd=here)
+        found = os.lstat(path)
     except FileNotFoundError:
-        if not make:
-            raise
-    except OSError as error:
-        if error.errno in (errno.ELOOP, errno.ENOTDIR, errno.EMLINK):
-            raise Stopped(f"{path} is not a directory") from error
-        raise OSError(error.errno, error.strerror, path) from error
-    try:
-        os.mkdir(part, dir_fd=here)
-    except FileExistsError:
-        pass  # another process created it
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, path) from error
-    return _step(here, part, path, make=False)
-
-
-def _check(here: int, path: str, accepts: Callable[[int], bool]) -> None:
-    uid = os.fstat(here).st_uid
-    if not accepts(uid):
-        raise Stopped(f"{path} belongs to another account (uid {uid})")
+        return False
+    linked = S_ISLNK(found.st_mode)
+    if not accepts(found.st_uid):
+        raise Stopped(f"{path} {'is a link of' if linked else 'belongs to'} another account (uid {found.st_uid})")
+    if not linked and not S_ISDIR(found.st_mode):
+        raise Stopped(f"{path} is not a directory")
+    return True

@@ -55,8 +55,7 @@ class WorktreeFiles(PackFiles):
 
     def names(self, root: str, folder: str) -> list[str]:
         try:
-            with enter(root, folder, self._accepts) as opened:
-                return sorted(os.listdir(opened.path))
+            return sorted(os.listdir(enter(root, folder, self._accepts)))
         except FileNotFoundError:
             return []
         except Stopped as stopped:
