@@ -748,6 +748,10 @@ def test_the_limit_of_attempts_can_be_set(make_project: Callable[..., Project]) 
     project.assign()
     project.run("task reject", task="task-001", reason="No.")
     assert project.refusal("task reopen", task="task-001").details["limit"] == 1
+    project.edit(status="pending")  # agents that know only the files are not locked out of them
+    assert "attempt 2 of 1" in project.look()["beyond_limit"]
+    assert (project.state(), project.task().attempt) == ("pending", 2)
+    assert any("attempt 2 of 1" in line for line in project.journal())
 
 
 @pytest.mark.proves("S0-HRD-14")

@@ -7,7 +7,7 @@
 
 `_Play.stage` is the one place that decides where a task stands. It reads the log only: how an assignment, a report or a
 verdict got there (a file, a moot command, the output of the agent) does not matter, nor how the command exited. But a
-verdict that was recorded while the command of the lead or of the developer ran is not a review (`early_verdicts`).
+verdict that came before the review began is reported: the command of the developer may have given it.
 
 A task that is rejected in review is tried again at once, until it is completed or its attempts are used up. If a
 command does not do its part within its own attempts, the task stays in its state and the driver stops, because the next
@@ -23,11 +23,11 @@ from moot.api.protocol.briefs import brief_of
 from moot.api.verbs.effects.allow import commands_of
 from moot.core.deciders.run import FAILED, PASSED, STOPPED
 from moot.core.errors import MootError, Unavailable
+from moot.core.principal import name_of
 from moot.core.schema import defects
 from moot.core.task.refusals import to_reopen
 from moot.core.text import command_line, option
 from moot.packs.orchestrator import asking, driver_status
-from moot.packs.orchestrator.early_verdicts import early_verdict, said
 from moot.runs.answers import NoAnswer, answer_in
 from moot.runs.pack_driver import PackDriver
 from moot.runs.steps import Part
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 
     from moot.core.deciders.message import Message
     from moot.core.deciders.run import Run
-    from moot.core.event import Event
     from moot.core.handler import Handler
     from moot.core.identity import Caller
     from moot.core.task import Task
@@ -136,9 +135,11 @@ class _Play:
                 yield driving.end(run, FAILED, said, "failed", f"To go on with it: `{go_on}`.")
                 return "failed"
         task = self._state(str(run.task))
-        if early := early_verdict(self.call.engine.log, run, (LEAD, DEVELOPER)):
-            text, remedy = self._unreviewed(task, *early)
-            yield driving.end(run, FAILED, text, "failed", remedy)
+        if task.verdict is not None and not self._was_reviewed(run):
+            verdict = task.verdict
+            again = to_reopen(self.call.engine.lifecycles[task.lifecycle], task)
+            said = f"{name_of(verdict.by)} decided with `{verdict.verb}` before the review"
+            yield driving.end(run, FAILED, said, "failed", f"If that was not you, try it again: `{again}`.")
             return "failed"
         if task.attempt != run.attempt or task.phase not in ("done", "stopped"):
             yield driving.end(run, STOPPED, "somebody else has reset the task", "stopped")
@@ -148,30 +149,11 @@ class _Play:
             return "completed"
         return (yield from self._rejected(run, task))
 
-    def _unreviewed(self, task: Task, verdict: Event, stage: str) -> tuple[str, str]:
-        """Say that a verdict is not a review, and how to go on. The approval of an agent is taken back."""
-        happened, again = said(verdict, stage), to_reopen(self.call.engine.lifecycles[task.lifecycle], task)
-        go_on = f"To go on: `{command_line(f'run {self.driving.pack}', options=option('--task', task.id))}`."
-        if task.phase == "stopped":
-            return f"{happened}; that is not a review.", f"To try it again: `{again}`."
-        if task.phase != "done":
-            return f"{happened}; that is not a review. {task.id} is {task.state} now.", go_on
-        if verdict.by.startswith("person:"):
-            return f"{happened}, before the review.", f"If it was you, it is done. If not, reopen it: `{again}`."
-        try:
-            lead = self.driving.acting(self.names[LEAD], _ROLES[LEAD])
-            self.driving.as_agent(lead, "task reopen", task=task.id, reason=f"{happened}: nobody has reviewed it")
-        except Unavailable:
-            raise
-        except MootError as error:
-            return f"{happened}; nobody has reviewed it, but it stays {task.state}: {error.message}", error.remedy
-        return f"{happened}; nobody has reviewed it, so it was reopened.", go_on
-
     def _rejected(self, run: Run, task: Task) -> Generator[DriverStep, None, str]:
         """Reset a task that was rejected in review, before the run ends: so a crash in between loses no retry."""
         reason = (task.setbacks[-1].reason if task.setbacks else None) or "no reason"
         said = f"rejected: {reason.strip().rstrip('.')}."
-        if any(one.stage == REVIEW for one in self.driving.run(run.id).tries):
+        if self._was_reviewed(run):
             try:
                 lead = self.driving.acting(self.names[LEAD], _ROLES[LEAD])
                 self.driving.as_agent(lead, "task reopen", task=task.id)
@@ -184,6 +166,9 @@ class _Play:
                 return "again"
         yield self.driving.end(run, FAILED, said, "rejected")
         return "rejected"
+
+    def _was_reviewed(self, run: Run) -> bool:
+        return any(one.stage == REVIEW for one in self.driving.run(run.id).tries)
 
     # --- stages ------------------------------------------------------------------------------------------------------
 

@@ -26,7 +26,7 @@ from moot.core.kind import kind_of, meta_of
 from moot.core.principal import Actor, role
 from moot.core.record import Record
 from moot.core.schema.phrases import shown
-from moot.core.task import PRIORITIES, AddTask, DescribeTask, EditTask, FlagTask, MoveTask, refusals
+from moot.core.task import PRIORITIES, AddTask, DescribeTask, EditTask, MoveTask, refusals
 from moot.core.text import command_line, counted
 from moot.packs.orchestrator.protocol import INFERRED, path, rejection
 from moot.packs.orchestrator.queue_file import (
@@ -419,8 +419,7 @@ class Edits:
         self._work.do("task", task.id, command)
         if beyond:
             told = f"attempt {task.attempt + 1} of {life.attempts} was started in {self._form.spec.path}"
-            self._work.do("task", task.id, FlagTask(reason=told))
-            self._notices.append(Notice("beyond_limit", f"{task.id}: {told}."))
+            self._say(WARN, "beyond_limit", f"{task.id}: {told}")
 
     def _cannot(self, change: QueueChange, task: Task, life: Lifecycle) -> bool:
         """The file shows a state that no path reaches. True: there is nothing to do."""
