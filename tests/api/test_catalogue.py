@@ -101,9 +101,6 @@ def test_an_argument_can_make_a_call_a_persons() -> None:
     allow = catalogue.find("allow")
     assert catalogue.kind_of(allow, catalogue.checked(allow, {})) == "look"
     assert catalogue.kind_of(allow, catalogue.checked(allow, {"names": ["deploy"]})) == "person"
-    handle = catalogue.find("handle")
-    assert catalogue.kind_of(handle, catalogue.checked(handle, {"allow": ["deploy"]})) == "person"
-    assert catalogue.kind_of(handle, catalogue.checked(handle, {"drain": True})) == "local-exec"
 
 
 @pytest.mark.parametrize(

@@ -107,7 +107,7 @@ def by_effect(events: list[Event]) -> dict[str, list[Event]]:
 def test_each_effect_is_done_once_or_repeated_with_its_key_after_a_crash(make_repo: Callable[..., Repo]) -> None:
     repo = make_repo(SETTINGS)
     (repo.root / "busy").mkdir()
-    repo.run("handle", allow=["count"])
+    repo.run("allow", names=["count"], yes=True)
     chance = random.Random(12)
     with runners(repo, RUNNERS) as crew:
         pauses = sorted(chance.sample(range(50, EVENTS), KILLS))
@@ -152,7 +152,7 @@ def test_a_runner_that_stands_still_is_followed_after_its_time_and_comes_back_to
         '[[handlers]]\nname = "slow"\non = ["build:finished"]\nrun = ["sh", "-c", "echo x >> done; sleep 0.3"]\n'
         'timeout = "1s"\n'
     )
-    repo.run("handle", allow=["slow"])
+    repo.run("allow", names=["slow"], yes=True)
     repo.run("emit", type="build:finished")
     script = (
         "import moot.effects.due_effects as due; due._GRACE = 0.5; "
@@ -194,7 +194,7 @@ def test_a_command_that_outlives_its_runner_is_waited_for_and_then_repeated(make
     repo = make_repo('[[handlers]]\nname = "slow"\non = ["build:finished"]\nrun = ["sh", "script"]\n')
     wait = "while [ ! -e go ]; do sleep 0.05; done"
     (repo.root / "script").write_text(f"echo begun $MOOT_EFFECT_KEY >> done\n{wait}\necho end >> done\n")
-    repo.run("handle", allow=["slow"])
+    repo.run("allow", names=["slow"], yes=True)
     repo.run("emit", type="build:finished")
     with runners(repo, 1):
         until(lambda: lines(repo, "done"), "it has begun")
@@ -213,7 +213,7 @@ def test_what_kills_its_runner_is_parked_and_takes_nothing_with_it(make_repo: Ca
         '[[handlers]]\nname = "deadly"\non = ["build:broken"]\nrun = ["sh", "-c", "kill -9 $PPID"]\nattempts = 3\n\n'
         '[[handlers]]\nname = "tame"\non = ["build:finished"]\nrun = ["sh", "-c", "echo x >> done"]\n'
     )
-    repo.run("handle", allow=["deadly", "tame"])
+    repo.run("allow", names=["deadly", "tame"], yes=True)
     repo.run("emit", type="build:broken")
     for _ in range(3):
         with runners(repo, 1) as crew:

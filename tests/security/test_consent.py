@@ -338,7 +338,6 @@ def test_at_a_terminal_the_person_is_asked(run: Command, said: str, allowed: boo
     [
         ("allow", "hook", "--yes"),
         ("allow", "--all", "--yes"),
-        ("handle", "--allow", "hook"),
         ("allow", "hook", "--revoke"),
     ],
 )

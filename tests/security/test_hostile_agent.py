@@ -43,8 +43,6 @@ FOR_PEOPLE = [
     ("allow", "tell", "--yes"),
     ("allow", "--all", "--yes"),
     ("allow", "tell", "--revoke"),
-    ("handle", "--allow", "tell"),
-    ("handle", "--forbid", "tell"),
     ("task", "reopen", "task-001", "--override", "--reason", "Again."),
     ("guard", "remove"),
     ("deinit", "--yes", "--force"),

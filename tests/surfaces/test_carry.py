@@ -348,7 +348,7 @@ def test_followers_and_waiters_go_on_with_the_restored_log(run: Command, tmp_pat
 
 def test_effects_that_are_open_again_are_told(run: Command, tmp_path: Path) -> None:
     (run.repo / "moot.toml").write_text('[[handlers]]\nname = "go"\non = ["build:*"]\nrun = ["true"]\n')
-    assert run("handle", "--allow", "go").code == 0
+    assert run("allow", "go", "--yes").code == 0
     assert run("emit", "build:finished", agent="Ada").code == 0
     assert run("emit", "build:finished", agent="Ada").code == 0
     with Workspace(run.repo) as ws:

@@ -360,7 +360,7 @@ def test_a_receipt_an_effect_and_a_topic_are_redacted_by_name(run: Command, ada:
     apart = f"{SECRET[:3]}''{SECRET[3:]}"  # so that it is said, and does not stand in the settings that are cached
     toml = f'[[handlers]]\nname = "fail"\non = ["build:*"]\nattempts = 1\nrun = ["sh", "-c", "echo {apart}; exit 3"]\n'
     (run.repo / "moot.toml").write_text(toml)
-    assert run("handle", "--allow", "fail").code == 0
+    assert run("allow", "fail", "--yes").code == 0
     assert run("check", "--", "echo", SECRET, agent="Ada").code == 0
     assert run("emit", "build:finished", "--data", json.dumps({"key": SECRET, "all": [SECRET]}), agent="Ada").code == 0
     run("handle", "--drain")

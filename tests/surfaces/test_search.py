@@ -119,7 +119,7 @@ def test_of_an_effect_only_the_reasons_are_searched(said: Command) -> None:
         '[[handlers]]\nname = "publish"\non = ["build:*"]\nrun = ["sh", "-c", "echo sprockets; exit $1", "sh", "0"]\n'
         '[[handlers]]\nname = "upload"\non = ["build:*"]\nrun = ["sh", "-c", "echo gaskets; exit 1"]\n'
     )
-    said("handle", "--allow", "publish", "--allow", "upload")
+    said("allow", "publish", "upload", "--yes")
     said("emit", "build:finished")
     said("handle", "--drain")
     assert "sprockets" in said("log", "--type", "effect:done", "--json").out

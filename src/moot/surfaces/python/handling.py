@@ -42,9 +42,7 @@ class Handling(ABC):
         """Emit a custom event: `noun:participle`."""
         return self._ask("emit", locals())
 
-    def handle(
-        self, *, drain: bool = False, limit: int | None = None, allow: Some = (), forbid: Some = ()
-    ) -> Iterator[Performed | Allowed]:
+    def handle(self, *, drain: bool = False, limit: int | None = None) -> Iterator[Performed]:
         """Perform effects and yield each when it has ended: forever, or with `drain` until nothing is due."""
         return self._ask_on("handle", locals())
 

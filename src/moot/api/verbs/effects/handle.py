@@ -33,19 +33,10 @@ class Handled(Record):
     counts: dict[str, int]
 
 
-def handle(call: Call, drain: bool, limit: int | None, allow: tuple[str, ...], forbid: tuple[str, ...]) -> Answer:
+def handle(call: Call, drain: bool, limit: int | None) -> Answer:
     if limit is not None and limit < 1:
         raise Usage("bad_arguments", f"--limit must be at least 1, got {limit}.", "Use 1 or more.")
-    if (allow or forbid) and (drain or limit is not None):
-        raise Usage(
-            "bad_arguments",
-            "--allow and --forbid cannot be combined with --drain or --limit.",
-            "Allow it first, then run `moot handle --drain`.",
-        )
-    handlers = allowing.handlers_of(call)
-    if allow or forbid:
-        return _permit(call, handlers, allow, forbid)
-    if not handlers:
+    if not allowing.handlers_of(call):
         raise Refused(
             "no_handlers",
             "moot.toml has no handlers.",
@@ -152,18 +143,6 @@ def _for_text(call: Call, handler: Handler, event: Event) -> dict[str, Any]:
     return {**found, "type": shown.get("type", event.type), "data": dict(shown)}
 
 
-def _permit(call: Call, handlers: tuple[Handler, ...], allow: tuple[str, ...], forbid: tuple[str, ...]) -> Answer:
-    """Do what `moot allow` does. Without a terminal, naming a handler here counts as a yes."""
-    wanted, unwanted = allowing.named(handlers, allow), allowing.named(handlers, forbid)
-    answers = []
-    if wanted:
-        answers.append(allowing.permit(call, wanted, yes=call.ask is None))
-    if unwanted:
-        answers.append(allowing.forbid(call, unwanted))
-    found = [one for answer in answers for one in answer.result]
-    return Answer(result=found, say=tuple(line for answer in answers for line in answer.say))
-
-
 VERBS = (
     Verb(
         "handle",
@@ -174,19 +153,12 @@ VERBS = (
         params=(
             Param("drain", "Stop when nothing is due. Default: run until interrupted.", type="flag"),
             Param("limit", "Stop after this many effects.", type="int"),
-            Param(
-                "allow",
-                "Allow a handler on this machine, without running it now (repeatable).",
-                many=True,
-                person=True,
-            ),
-            Param("forbid", "Revoke that permission (repeatable).", many=True, person=True),
         ),
         examples=("moot handle", "moot handle --drain"),
         detail=(
             "An effect is requested in the commit of the event that causes it, and one runner performs it. If it "
             "fails, it is retried with growing pauses; when its attempts are used up, it is parked. Only a crash "
-            "can repeat an effect, with the same key (MOOT_EFFECT_KEY, webhook-id). Handlers come "
+            "can repeat an effect, with the same key (MOOT_EFFECT_KEY). Handlers come "
             "from the repository, so each one runs only after a person has allowed its exact content on this machine "
             "(`moot allow`). Several runners can work at the same time. With --drain or --limit, exit code 6 means "
             "that an effect failed or was parked."
