@@ -203,11 +203,15 @@ def test_only_blobs_that_events_name_are_restored(town: Command, elsewhere: Comm
     assert os.listdir(blob(elsewhere).parent) == [DIGEST]
 
 
-def test_a_restore_does_not_bring_back_bytes_that_were_redacted_since(town: Command, tmp_path: Path) -> None:
+def test_a_restore_names_bytes_that_were_redacted_since_and_are_back(town: Command, tmp_path: Path) -> None:
     entry = torn(town)
     town("backup", str(tmp_path / "copy.db"))
     town("redact", entry)
-    assert town("restore", str(tmp_path / "copy.db"), "--force", "--json").result["blobs"] == 0
+    ran = town("restore", str(tmp_path / "copy.db"), "--force", "--json")
+    assert (ran.result["blobs"], len(ran.result["redacted"])) == (1, 1)
+    assert "text_is_back" in warned(ran)
+    assert problems(town) == []
+    town("redact", entry)
     assert holding(state(town)) == []
     assert problems(town) == []
     assert "[redacted]" in town("held", "show", entry).out

@@ -16,10 +16,7 @@ TOMBSTONE = "event:redacted"  # the type of the event that redacts another one; 
 
 
 class Draft(Record):
-    """An event that has been decided and not yet appended.
-
-    digest: set only for an event imported from another log; see `Event`.
-    """
+    """An event that has been decided and not yet appended."""
 
     stream: str
     type: str
@@ -28,14 +25,13 @@ class Draft(Record):
     cause: str | None = None
     thread: str | None = None
     pack: str | None = None
-    digest: str | None = None
 
 
 class Event(Record):
     """An event of the log.
 
     via: the source of its commit (see `Commit`).
-    digest: of the data as first stored (`moot.core.integrity.chain`); None in an older log.
+    digest: of the data as first stored (`moot.core.integrity.chain`).
     """
 
     position: int
@@ -63,7 +59,6 @@ class Commit(Record):
     """One atomic change: its id, time, author and source.
 
     via: `cli`, `python`, `file PATH` (written into that file) or `handler NAME` (sent by that handler of moot.toml).
-    None in older logs.
     """
 
     id: str

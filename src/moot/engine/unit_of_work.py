@@ -339,7 +339,7 @@ class Work(World):
     ) -> None:
         for payload in payloads:
             event = {"stream": stream, "type": payload.type, "data": payload.plain(), "v": payload.v}
-            self.drafts.append(Draft.made({**event, "cause": None, "thread": thread, "pack": pack, "digest": None}))
+            self.drafts.append(Draft.made({**event, "cause": None, "thread": thread, "pack": pack}))
             if len(self.drafts) > _EVENT_LIMIT:
                 raise Refused(
                     "too_many_events",

@@ -94,7 +94,7 @@ class MemoryState:
         links: list[Link] = []
         for n, (draft, text) in enumerate(zip(drafts, texts, strict=True)):
             position, prev = head + 1 + n, self.version(draft.stream)
-            digest = draft.digest or digest_of(text.encode()).hex()
+            digest = digest_of(text.encode()).hex()
             start, about = (position, draft.type, draft.v, draft.stream, prev), (draft.cause, draft.thread, draft.pack)
             event = Event(*start, commit.at, commit.by, {}, *about, commit.id, n, commit.via, digest)
             self.events.append(event)

@@ -9,7 +9,6 @@ from moot import location as places
 from moot.api.verbs.workspace import RestoreResult
 from moot.core.errors import Held, MootError, Refused
 from moot.core.identity import decide
-from moot.core.integrity.redaction import is_redacted
 from moot.core.task.leases import has_lapsed
 from moot.engine.blob_names import NamedBlobs
 from moot.engine.blobs import LARGEST, Blobs
@@ -89,13 +88,14 @@ class _Backup:
             if not force:
                 _check(call, self._found.file, lacking=lacking)
             result = self._result()
-            redacted = [event.data for event in engine.log.read(0, _MOST, REDACTIONS) if event.data.get("fields")]
+            before = _redacted(engine.log)
             kept = files.keep(state, self._restoring) if lacking else None
             # First the views: open workspaces notice their removal, and they can be rebuilt from either log.
             engine.store.close()
             engine.store.renew(alone=True)
             files.replace(state, self._log, self._restoring)
-        back = {one["position"] for one in redacted if _has_text(engine.log, one["position"], one["commit"])}
+        again = _redacted(engine.log)
+        back = [at for at, commit in before.items() if at not in again and _is_there(engine.log, at, commit)]
         return result.replace(kept=kept, redacted=tuple(sorted(back)))
 
     def put(self) -> RestoreResult:
@@ -148,6 +148,10 @@ def _check(call: Call, path: str, *, lacking: bool) -> None:
         )
 
 
-def _has_text(log: Log, position: int, commit: str) -> bool:
-    """Whether the restored log has the event, and it is not redacted there."""
-    return any(event.commit == commit and not is_redacted(event.data) for event in log.read(position - 1, 1))
+def _redacted(log: Log) -> dict[int, str]:
+    """The positions and commits of redacted events."""
+    return {event.data["position"]: event.data["commit"] for event in log.read(0, _MOST, REDACTIONS)}
+
+
+def _is_there(log: Log, position: int, commit: str) -> bool:
+    return any(event.commit == commit for event in log.read(position - 1, 1))
