@@ -28,11 +28,11 @@ _COMMIT = 9  # the column with its id
 _IDENTITY, _HEX = 32, frozenset("0123456789abcdef")
 
 
-def foreign_schema(connection: apsw.Connection, *, backup: bool = False) -> Iterator[str]:
-    """The differences from moot's schema, each as a clause. A `backup` may have blobs."""
+def foreign_schema(connection: apsw.Connection) -> Iterator[str]:
+    """The differences from moot's schema, each as a clause. A backup may have blobs."""
     with closing(apsw.Connection(":memory:")) as fresh:
         file.fill(fresh)
-        if backup and connection.table_exists("main", "blob"):
+        if connection.table_exists("main", "blob"):
             fresh.execute(queries.SQL["make_blobs"])
         expected, found = _schema(fresh), _schema(connection)
     for kind, name in sorted({*expected, *found}):

@@ -98,7 +98,7 @@ CREATE TABLE blob (digest TEXT NOT NULL, n INTEGER NOT NULL, data BLOB NOT NULL,
 INSERT INTO blob (digest, n, data) VALUES (?, ?, ?);
 
 -- name: blobs
-SELECT digest, n, data FROM blob ORDER BY digest, n;
+SELECT digest, n, CAST(data AS BLOB) FROM blob ORDER BY digest, n;
 
 -- name: drop_blobs
 DROP TABLE blob;

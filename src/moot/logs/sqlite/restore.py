@@ -66,7 +66,7 @@ def copied(path: str, place: str, progress: Progress) -> str:
             version = file.version_of(connection)
             if version != file.VERSION:
                 raise faults.other_version(path, version, file.VERSION)
-            for problem in foreign_schema(connection, backup=True):
+            for problem in foreign_schema(connection):
                 raise faults.foreign(path, problem)
         examine(log)
     except UnicodeDecodeError as error:
