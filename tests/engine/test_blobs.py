@@ -91,17 +91,6 @@ def test_what_is_not_there_is_unknown(store: Blobs, name: str) -> None:
     assert store.fault(name) == "missing"
 
 
-def test_bytes_that_an_earlier_version_kept_are_read_and_removed_in_its_folder(store: Blobs, tmp_path: Path) -> None:
-    (tmp_path / "quarantine").mkdir()
-    (tmp_path / "quarantine" / DIGEST).write_bytes(DATA)
-    assert (store.get(DIGEST), store.stored()) == (DATA, {DIGEST})
-    store.put(DATA)
-    (tmp_path / "blobs" / DIGEST).write_bytes(b"damaged")
-    assert store.get(DIGEST) == DATA, "the sound one of two"
-    assert store.remove([DIGEST]) == [DIGEST]
-    assert list(tmp_path.rglob(DIGEST)) == []
-
-
 def test_a_blob_is_bounded(store: Blobs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "LARGEST", 10)
     assert store.put(b"x" * 10)
@@ -134,17 +123,6 @@ def test_a_folder_that_leads_elsewhere_is_not_used(store: Blobs, tmp_path: Path)
             use()
         assert caught.value.code == "unsafe_file"
     assert list((tmp_path / "away").iterdir()) == []
-
-
-def test_what_is_sound_is_carried_to_another_place(store: Blobs, tmp_path: Path) -> None:
-    (tmp_path / "quarantine").mkdir()
-    (tmp_path / "quarantine" / DIGEST).write_bytes(DATA)
-    other, empty = store.put(b"other"), store.put(b"")
-    (tmp_path / "blobs" / other).write_bytes(b"damaged")
-    (tmp_path / "new").mkdir()
-    store.carry_to(str(tmp_path / "new"))
-    assert names(tmp_path / "new") == sorted([DIGEST, empty])
-    assert Blobs(str(tmp_path / "new")).get(DIGEST) == DATA
 
 
 # Durability

@@ -36,7 +36,7 @@ def test_a_committed_look_alike_with_a_planted_link_overwrites_nothing(
     folder = look_alike(evil / "vendor" / "lib")
     for name in ("device", "lock", "log.db", "log.db-wal", "views", "runners"):
         (folder / "moot" / name).symlink_to(victim.bashrc)
-    for name in ("presence", "cache", "effects", "mirrors", "quarantine"):
+    for name in ("presence", "cache", "effects", "mirrors"):
         (folder / "moot" / name).symlink_to(victim.home)
     commit(evil)
     clone = victim.clone(evil)

@@ -12,7 +12,7 @@ import os
 
 from moot.core.errors import Unavailable, Unknown
 from moot.core.integrity.blob import digests_in, is_digest, named_by, removed_by
-from moot.engine.blobs import FOLDERS, Blobs
+from moot.engine.blobs import FOLDER, Blobs
 from moot.log import REDACTIONS
 from moot.private_files import read_private, write_private
 
@@ -80,7 +80,7 @@ def mentioned(events: Iterable[Event]) -> Iterator[str]:
 
 def sweep(state: str, log: Log, oldest: float) -> int:
     """Remove the blobs that no event references and that were last put before `oldest`. Returns the number removed."""
-    blobs, note = Blobs(state), os.path.join(state, FOLDERS[0], _NOTE)
+    blobs, note = Blobs(state), os.path.join(state, FOLDER, _NOTE)
     stored = blobs.stored()
     if not stored or _has_other_logs(state):
         return 0
@@ -120,6 +120,6 @@ def _has_other_logs(state: str) -> bool:
 
 def _is_old(state: str, digest: str, oldest: float) -> bool:
     try:
-        return os.lstat(os.path.join(state, FOLDERS[0], digest)).st_mtime < oldest
+        return os.lstat(os.path.join(state, FOLDER, digest)).st_mtime < oldest
     except OSError:
         return False

@@ -5,8 +5,7 @@ Invariants:
 - Content is checked against its digest on every read. Nothing in the folder is trusted.
 - A blob that no event references is removed after a day, not earlier.
 
-Earlier versions kept content that they could not parse in `quarantine/DIGEST`. That folder is still read, but no longer
-written. This module does not know what the content means or which events reference it: see `moot.engine.blob_names`.
+This module does not know what the content means or which events reference it: see `moot.engine.blob_names`.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
 LARGEST = 256 << 20  # bytes of one blob
 CHUNK = 1 << 20
-FOLDERS = ("blobs", "quarantine")  # the current folder and that of earlier versions
+FOLDER = "blobs"
 
 
 class Blobs:
@@ -34,7 +33,7 @@ class Blobs:
 
     def __init__(self, state: str) -> None:
         self._state = state
-        self._folder = os.path.join(state, FOLDERS[0])
+        self._folder = os.path.join(state, FOLDER)
 
     def put(self, data: bytes) -> str:
         """Store these bytes and return their digest. They are durable on return, so an event may reference them."""
@@ -50,19 +49,15 @@ class Blobs:
     @contextmanager
     def writing(self) -> Iterator[BlobWriter]:
         """Write a blob piece by piece. It is discarded unless `keep` is called before the context ends."""
-        blob = self.begin()
+        try:
+            check_folders(self._state, FOLDER, make=True)
+            blob = BlobWriter(self._state, self._folder)
+        except OSError as error:
+            raise unwritable(self._folder, error) from error
         try:
             yield blob
         finally:
             blob.close()
-
-    def begin(self) -> BlobWriter:
-        """Like `writing`, for a caller that closes the writer itself."""
-        try:
-            check_folders(self._state, FOLDERS[0], make=True)
-            return BlobWriter(self._state, self._folder)
-        except OSError as error:
-            raise unwritable(self._folder, error) from error
 
     def get(self, digest: str) -> bytes:
         """The bytes with this digest. Raises `Unknown` if there are none."""
@@ -86,76 +81,60 @@ class Blobs:
 
     def stored(self) -> set[str]:
         """The digests of all stored blobs, sound or not."""
-        found: set[str] = set()
-        for folder in FOLDERS:
-            try:
-                found |= {name for name in os.listdir(check_folders(self._state, folder)) if is_digest(name)}
-            except FileNotFoundError:
-                continue
-            except OSError as error:
-                raise _unreadable(folder, error) from error
-        return found
+        try:
+            return {name for name in os.listdir(check_folders(self._state, FOLDER)) if is_digest(name)}
+        except FileNotFoundError:
+            return set()
+        except OSError as error:
+            raise _unreadable(self._folder, error) from error
 
     def remove(self, digests: Iterable[str]) -> list[str]:
         """Remove these blobs. Returns the digests of those that existed."""
-        removed = [(folder, digest) for folder in FOLDERS for digest in digests if self._removed(folder, digest)]
-        for folder in {folder for folder, _ in removed}:
-            sync(os.path.join(self._state, folder))
-        return list(dict.fromkeys(digest for _, digest in removed))
+        removed = [digest for digest in digests if self._removed(digest)]
+        if removed:
+            sync(self._folder)
+        return removed
 
     def sweep(self, digests: Iterable[str], oldest: float) -> int:
         """Remove those of these blobs that were last put before `oldest`. Returns the number removed."""
         try:
-            check_folders(self._state, FOLDERS[0])
+            check_folders(self._state, FOLDER)
             with _locked(self._folder, fcntl.LOCK_EX | fcntl.LOCK_NB):  # no `put` is in progress
-                return sum(self._is_older(digest, oldest) and self._removed(FOLDERS[0], digest) for digest in digests)
+                return sum(self._is_older(digest, oldest) and self._removed(digest) for digest in digests)
         except OSError:
             return 0
-
-    def carry_to(self, state: str) -> None:
-        """Copy all sound blobs into another state directory."""
-        target = Blobs(state)
-        for digest in sorted(self.stored()):
-            if self.fault(digest) is None:
-                with target.writing() as blob:
-                    for piece in self.pieces(digest):
-                        blob.write(piece)
-                    blob.keep(digest)
 
     def _opened(self, digest: str) -> int:
         """A descriptor of a file whose content has this digest."""
         if not is_digest(digest):
             raise Unknown("blob_missing", f"{str(digest)[:80]!r} is not a SHA-256.", "Give the SHA-256 of the blob.")
-        error: Unavailable | None = None
-        for folder in FOLDERS:
-            path = os.path.join(self._state, folder, digest)
-            try:
-                check_folders(self._state, folder)
-                file = open_private(path)
-            except FileNotFoundError:
-                continue
-            except OSError as problem:
-                error = _unreadable(path, problem)
-                continue
-            try:
-                sound = _digest_of(file) == digest
-            except OSError as problem:
-                error, sound = _unreadable(path, problem), False
-            if sound:
-                return file
+        path = os.path.join(self._folder, digest)
+        try:
+            check_folders(self._state, FOLDER)
+            file = open_private(path)
+        except FileNotFoundError:
+            raise Unknown(
+                "blob_missing",
+                f"The blob with the SHA-256 {digest} is missing: {self._folder} has no such file.",
+                "Restore the file from a copy of that folder.",
+                sha256=digest,
+            ) from None
+        except OSError as error:
+            raise _unreadable(path, error) from error
+        try:
+            sound = _digest_of(file) == digest
+        except OSError as error:
             os.close(file)
-            error = error or _damaged(path, digest)
-        raise error or Unknown(
-            "blob_missing",
-            f"The blob with the SHA-256 {digest} is missing: {self._folder} has no such file.",
-            "Restore the file from a copy of that folder, or import an export that contains it.",
-            sha256=digest,
-        )
+            raise _unreadable(path, error) from error
+        if not sound:
+            os.close(file)
+            raise _damaged(path, digest)
+        return file
 
     def _is_kept(self, digest: str) -> bool:
         """Whether the blob exists and is sound. If so, refresh its time and sync it: its writer may have died."""
         try:
-            check_folders(self._state, FOLDERS[0])
+            check_folders(self._state, FOLDER)
             with _locked(self._folder, fcntl.LOCK_SH):
                 file = open_private(os.path.join(self._folder, digest))
                 try:
@@ -177,10 +156,10 @@ class Blobs:
         except FileNotFoundError:
             return False
 
-    def _removed(self, folder: str, digest: str) -> bool:
+    def _removed(self, digest: str) -> bool:
         try:
-            check_folders(self._state, folder)
-            os.unlink(os.path.join(self._state, folder, digest))
+            check_folders(self._state, FOLDER)
+            os.unlink(os.path.join(self._folder, digest))
         except FileNotFoundError:
             return False
         return True
@@ -297,7 +276,7 @@ def _damaged(path: str, digest: str) -> Unavailable:
     return Unavailable(
         "blob_damaged",
         f"{path} is damaged: its content does not have the SHA-256 {digest}.",
-        "Restore the file from a copy, or import an export that contains it.",
+        "Restore the file from a copy.",
         path=path,
         sha256=digest,
     )

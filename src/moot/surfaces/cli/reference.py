@@ -79,7 +79,6 @@ FILES = (
         ".git/moot/blobs/",
         "Blobs: bytes that events refer to by SHA-256, such as files of a protocol that could not be read.",
     ),
-    (".git/moot/quarantine/", "Blobs of earlier versions."),
 )
 
 _SOME_PACK = "--pack NAME"
