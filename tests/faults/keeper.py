@@ -105,7 +105,6 @@ def _warm_up() -> None:
     import hashlib  # noqa: F401
 
     from moot.api import catalogue
-    from moot.logs.sqlite import codec  # noqa: F401
     from moot.mirrors import sync  # noqa: F401
     from moot.packs.gsd.protocol import Gsd  # noqa: F401
     from moot.packs.orchestrator import protocol  # noqa: F401

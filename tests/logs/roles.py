@@ -171,7 +171,6 @@ def fill(engine: Engine, room: int) -> None:
 def read_as_nobody(engine: Engine) -> None:
     """Try to read and to append as a user who may not write there."""
     from moot.core.errors import Unavailable
-    from moot.logs.sqlite import codec  # noqa: F401 (the interpreter's own files may be out of reach later)
 
     if os.getuid() == 0:
         os.setgid(65534)

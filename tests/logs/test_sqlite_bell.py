@@ -47,46 +47,6 @@ def test_it_may_be_rung_when_nobody_listens(place):
     assert os.listdir(place) == []
 
 
-def killed(directory: str) -> str:
-    """A directory with the socket of a listener that was killed, a while ago."""
-    os.makedirs(directory, mode=0o700)
-    path = os.path.join(directory, "0123456789")
-    with closing(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)) as ear:
-        ear.bind(path)
-    os.utime(directory, (0, 0))
-    return path
-
-
-def test_the_first_listener_of_a_log_clears_what_killed_ones_of_other_logs_left(place):
-    gone, here, other = f"{place}/1-a", f"{place}/1-b", f"{place}/1-c"
-    killed(gone)
-    killed(other)
-    alive = bell.Listener(other)
-    os.utime(other, (0, 0))
-    for name in ("notes", "1-zz"):
-        killed(f"{place}/{name}")
-    os.makedirs(f"{place}/1-d", mode=0o700)  # of one that is about to listen
-    listener = bell.Listener(here)
-    assert not os.path.exists(gone)
-    assert len(os.listdir(other)) == 1
-    assert sorted(os.listdir(place)) == ["1-b", "1-c", "1-d", "1-zz", "notes"]
-    bell.ring(other)
-    assert alive.wait(5)
-    alive.close()
-    listener.close()
-
-
-def test_a_link_among_the_directories_is_not_followed(place):
-    with tempfile.TemporaryDirectory(dir="/tmp") as outside:
-        left = killed(f"{outside}/x")
-        os.mkdir(place, 0o700)
-        os.symlink(f"{outside}/x", f"{place}/1-a")
-        os.utime(f"{place}/1-a", (0, 0), follow_symlinks=False)
-        bell.Listener(f"{place}/1-b").close()
-        bell.clear(f"{place}/1-a")
-        assert os.path.lexists(left)
-
-
 def test_listeners_are_counted_without_waking_them(place):
     assert bell.listeners(place) == 0
     listener = bell.Listener(place)

@@ -53,7 +53,7 @@ EVERYWHERE = words("""
     moot.engine.presence moot.settings moot.location.trust moot.engine.unit_of_work
     moot.log moot.private_files
     moot.logs moot.logs.sqlite moot.logs.sqlite.bell moot.logs.sqlite.database moot.logs.sqlite.faults
-    moot.logs.sqlite.codec moot.logs.sqlite.file moot.logs.sqlite.lock moot.logs.sqlite.log
+    moot.logs.sqlite.file moot.logs.sqlite.lock moot.logs.sqlite.log
     moot.logs.sqlite.platform_checks moot.logs.sqlite.queries moot.logs.sqlite.transaction
     moot.surfaces moot.surfaces.cli moot.surfaces.cli.main moot.surfaces.cli.parse moot.surfaces.cli.voices
     moot.views moot.views.file moot.views.states moot.views.queries moot.views.store

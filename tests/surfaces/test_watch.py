@@ -263,7 +263,7 @@ def test_views_of_another_log_are_not_believed(town: Town) -> None:
 READER = """
 import encodings.ascii, json, os, pwd, sys, unicodedata
 import moot.wiring, moot.overview.verbs, moot.location.user_state
-import moot.views.private_copy, moot.views.project, moot.logs.sqlite.codec
+import moot.views.private_copy, moot.views.project
 from moot.core.kind import kind_of
 from moot.surfaces.cli.main import main
 kind_of("checkpoint")

@@ -267,7 +267,8 @@ def verify(call: Call, rebuild: bool) -> Answer:
         raise Refused(
             "not_sound",
             f"{counted(len(report.problems), 'problem')}: " + "; ".join(report.problems),
-            "Copy the missing files into the directory `blobs` of the state directory. If a blob cannot be recovered, give it up with `moot redact POSITION`."
+            "Copy the missing files into the directory `blobs` of the state directory. If a blob cannot be recovered, "
+            "give it up with `moot redact POSITION`."
             if report.lacks_blobs
             else "`moot verify --rebuild` rebuilds the views from the log, which is complete."
             if report.log_sound

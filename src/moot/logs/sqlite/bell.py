@@ -5,8 +5,7 @@ may get lost, because followers also poll. So nothing here raises an error; foll
 
 The path must be short (a socket path is limited to about 100 bytes) and private, so it is not inside the log's
 directory. It is named by device and inode of the log's directory, so that every spelling of the path gives the same.
-A listener removes its socket, and the directory with the last one. What killed listeners leave, the first listener of
-another log removes.
+A listener removes its socket, and the directory with the last one. The next ring removes what killed listeners leave.
 """
 
 from __future__ import annotations
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
 
 _LONGEST_RUNTIME = 40
 _MOST = 1_000  # entries of a directory to look at
-_RECENT = 60.0  # seconds
-_HEX = frozenset("0123456789abcdef")
 _LONGEST_PATH = 103  # macOS allows 104 bytes including the final zero, Linux 108
 
 
@@ -80,29 +77,6 @@ def clear(directory: str) -> None:
         os.rmdir(directory)
     except OSError:
         pass  # there are listeners
-
-
-def _clear_others(directory: str) -> None:
-    """Clear the directories of other logs, which their listeners did not if they were killed.
-
-    A directory that was used within the last minute is left alone: a listener may be about to bind its socket.
-    """
-    above, recent = os.path.dirname(directory), time.time() - _RECENT
-    try:
-        with os.scandir(above) as items:
-            some = [item for _, item in zip(range(_MOST), items, strict=False)]
-        for item in some:
-            old = item.is_dir(follow_symlinks=False) and item.stat(follow_symlinks=False).st_mtime < recent
-            if old and item.path != directory and _is_name(item.name):
-                clear(item.path)
-    except OSError:
-        return  # another process clears them
-
-
-def _is_name(name: str) -> bool:
-    """Whether `directory_for` makes such names."""
-    device, dash, inode = name.partition("-")
-    return bool(dash and device and inode) and _HEX.issuperset(device + inode)
 
 
 def _sockets(directory: str) -> list[str]:
@@ -212,17 +186,13 @@ def readable(timeout: float, *files: int) -> list[int]:
 
 
 def _make_private(directory: str) -> bool:
-    new = False
     for place in (os.path.dirname(directory), directory):
         try:
             os.mkdir(place, 0o700)
-            new = place == directory
         except FileExistsError:
             pass
         except OSError:
             return False
-    if new:  # the first listener of this log clears what others left
-        _clear_others(directory)
     return _is_private(directory)
 
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 _PAGE = 500
 _POLL = 1.0  # seconds: the maximum delay of a follower that missed the bell
 _REMEMBERED = 1000  # versions of streams
+_UNREADABLE = (ValueError, RecursionError, Unavailable)  # invalid UTF-8 or JSON, a wrong type, or an error of SQLite
 
 
 class SqliteLog(Log):
@@ -55,7 +56,6 @@ class SqliteLog(Log):
         self.bell = bell_directory or bell.directory_for(self.directory)
         self.lock = WriterLock(os.path.join(self.directory, file.LOCK), lock_timeout) if exclusive else NoLock()
         self.block: Callable[[], ExclusiveBlock | None] = _no_block  # a weak reference to the one that is entered
-        self._encode: Callable[[Draft], str] | None = None
         # After our last append: the number of changes that SQLite has seen, the end of the log, and the hash there.
         self._known: tuple[apsw.Connection | None, int, int, bytes] = (None, 0, 0, b"")
         self._versions: dict[str, int] = {}  # of streams, valid as long as `_known` is
@@ -99,11 +99,9 @@ class SqliteLog(Log):
             if key is not None and isinstance(known, Duplicate):
                 self._make_sure(block)
             return known or Appended(0, 0)
-        if self._encode is None:
-            from moot.logs.sqlite.codec import data_of  # not needed to read
-
-            self._encode = data_of
-        data = [self._encode(draft) for draft in events]  # before taking the lock, so that other writers do not wait
+        data = [
+            transaction.data_of(draft) for draft in events
+        ]  # before taking the lock, so that other writers do not wait
         self.check_writable()
         try:
             if block is not None:
@@ -232,10 +230,8 @@ class SqliteLog(Log):
         self.database.notice_another_file()
         try:
             events = self._read(after, limit, stream)
-        except (ValueError, RecursionError, Unavailable):
-            from moot.logs.sqlite.damage import before
-
-            events, damage = before(self._read, self.database, after, limit, stream)
+        except _UNREADABLE:
+            events, damage = self._before_damage(after, limit, stream)
             if damage is not None and damage.details["position"] == 1:
                 raise damage from None  # nothing of it can be read
             self.handle.damage = damage or self.handle.damage
@@ -252,11 +248,33 @@ class SqliteLog(Log):
                 rows = connection.execute(queries.SQL["read_all"], (after, max(limit, 0))).fetchall()
             else:
                 rows = connection.execute(queries.SQL["read_stream"], (after, stream, max(limit, 0))).fetchall()
-        if not rows:
-            return []
-        from moot.logs.sqlite.codec import event_of
+        return [transaction.event_of(row) for row in rows]
 
-        return [event_of(row) for row in rows]
+    def _before_damage(self, after: int, limit: int, stream: str | None) -> tuple[list[Event], Unavailable | None]:
+        """The events before a row that cannot be read, read one by one, and the error of that one."""
+        found: list[Event] = []
+        while len(found) < limit:
+            try:
+                page = self._read(after, 1, stream)
+            except _UNREADABLE as error:
+                if isinstance(error, Unavailable) and error.code != "damaged_log":
+                    raise
+                what = error.message if isinstance(error, Unavailable) else str(error)
+                position = after + 1 if stream is None else self._next(after, stream)
+                return found, faults.undecodable(self.database.path, position, f"it cannot be read ({what})")
+            if not page:
+                break
+            found += page
+            after = page[-1].position
+        return found, None
+
+    def _next(self, after: int, stream: str) -> int:
+        """The position of the next event of a stream."""
+        try:
+            with self.database as connection:
+                return int(connection.execute(queries.SQL["next"], (stream, after)).get)
+        except (apsw.Error, Unavailable, TypeError):
+            return after + 1  # it cannot be found out
 
     def head(self) -> int:
         """See `Log.head`."""

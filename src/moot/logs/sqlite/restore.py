@@ -92,7 +92,8 @@ def not_a_backup(path: str, sentence: str) -> Usage:
 
 
 def _distrusted(path: str) -> apsw.Connection:
-    connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
+    connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
+    connection.pragma("query_only", True)
     connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
     for switch in _NOT_TRUSTED:
         connection.config(switch, 0)
@@ -131,7 +132,7 @@ def lacks(directory: str, other: str) -> bool:
     """Whether the log in `directory` has an event that the log in the file `other` does not have."""
     with (
         closing(file.connect(os.path.join(directory, file.NAME), apsw.SQLITE_OPEN_READONLY, _PATIENCE)) as log,
-        closing(apsw.Connection(other, flags=apsw.SQLITE_OPEN_READONLY)) as new,
+        closing(apsw.Connection(other, flags=apsw.SQLITE_OPEN_READWRITE)) as new,
     ):
         head = (log.execute(queries.SQL["head"]).get,)
         last = queries.SQL["last_commit"]
@@ -154,7 +155,7 @@ def replace(directory: str, new: str, progress: Progress) -> None:
     target = file.connect(place, apsw.SQLITE_OPEN_READWRITE, _PATIENCE)
     try:
         target.pragma("synchronous", "full")  # durable when this returns
-        with closing(apsw.Connection(new, flags=apsw.SQLITE_OPEN_READONLY)) as source:
+        with closing(apsw.Connection(new, flags=apsw.SQLITE_OPEN_READWRITE)) as source:
             copy(target, source, progress)
     except apsw.Error as error:
         raise faults.of_sqlite(error, place, target.system_errno) or faults.damaged(place, str(error)) from error

@@ -1,17 +1,19 @@
-"""The steps of an append inside its transaction: check for a duplicate, check the conditions, write.
+"""Events as rows, and the steps of an append inside its transaction: check for a duplicate and the conditions, write.
 
 It knows the tables, but not locks, files or the bell.
 """
 
 from __future__ import annotations
 
-from moot.core.json_codec import dumps_ascii
-from moot.log import Conflict, Duplicate, Mismatch
+from moot.core.event import Event
+from moot.core.json_codec import dumps_ascii, loads, storable
+from moot.log import Conflict, Duplicate, Mismatch, not_json
 from moot.logs.sqlite import queries
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from typing import Any
 
     import apsw
 
@@ -19,6 +21,25 @@ if TYPE_CHECKING:
     from moot.core.integrity.chain import Link
 
 _FEW = 5  # streams: up to this many, one query each is faster than one query for all
+# The types of the columns that are read.
+_COLUMNS = [
+    "int",
+    "str",
+    "int",
+    "str",
+    "int",
+    "str",
+    "str",
+    "str",
+    "str?",
+    "str?",
+    "str?",
+    "str",
+    "int",
+    "str?",
+    "bytes",
+]
+_sound: set[tuple[type, ...]] = set()  # valid combinations of column types that were seen
 
 
 def known(connection: apsw.Connection, commit: Commit, key: Key | None) -> Duplicate | Mismatch | None:
@@ -82,3 +103,32 @@ def write(
     if key is not None:
         execute(queries.SQL["add_request"], (key.scope, key.name, key.digest, head + 1, position))
     return position, mark, tuple([link[-1] for link in links])
+
+
+def data_of(draft: Draft) -> str:
+    """The event's data as JSON text."""
+    try:
+        return storable(draft.data)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise not_json(draft.stream, str(error)) from error
+
+
+def event_of(row: tuple[Any, ...]) -> Event:
+    """The event of a row; the columns are in the order of its fields."""
+    fields = [*row]
+    types = tuple(map(type, row))
+    if types not in _sound:
+        _check(types)
+    data = fields[7] = loads(fields[7])
+    if type(data) is not dict:
+        raise ValueError("its data is not a JSON object")
+    fields[14] = fields[14].hex()
+    return Event.in_order(fields)
+
+
+def _check(types: tuple[type, ...]) -> None:
+    """Check the types: in a damaged file, a column may hold anything, despite the schema."""
+    for found, wanted in zip(types, _COLUMNS, strict=True):
+        if found.__name__ != wanted.removesuffix("?") and not (found is type(None) and wanted.endswith("?")):
+            raise ValueError(f"a column has the type {found.__name__} instead of {wanted.removesuffix('?')}")
+    _sound.add(types)
