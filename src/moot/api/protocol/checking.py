@@ -26,25 +26,25 @@ from moot.core.text import closest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from moot.core.schema.phrases import Place
 
     Read = Callable[[str], bytes]
     Found = Iterator[tuple[Place, str]]
-    Named = Iterator[tuple[Place, str, str, Iterable[str]]]  # a place, what is named there, its name, known names
 
 FILE = "pack.toml"
 RESERVED = ("core", "path")  # the built-in lifecycle; a key of every [pack.NAME] in moot.toml
 OTHER_NOUNS = ("file", "dependency")  # of moot's own events, besides the kinds
 _EVERYBODY = ("@all", "@requester")
 _SIZES = range(1 << 10, (64 << 20) + 1)
+_SAID = ("messages", "events")
 # The keys of a message that name fields of its schema.
-_FIELDS = (
-    *(("task",), ("stamp",), ("reason",), ("paths",)),
-    *(("creates", "title"), ("creates", "body"), ("creates", "extra"), ("receipt", "field")),
-)
+_FIELDS = ("task", "stamp", "reason", "paths", "creates/title", "creates/body", "creates/extra", "receipt/field")
+# The keys with paths: of files of the pack, and of files in a worktree.
+_FILES = ("messages/*/schema", "events/*/schema", "roles/*/brief")
+_PATHS = (*_FILES, "mirrors/*/path", "mirrors/*/flat")
 
 
 class PackProblem(Record):
@@ -100,15 +100,16 @@ def parse(
         number = at.partition(",")[0]
         line = int(number) if number.isdigit() else 1
         raise bad_pack(folder, [PackProblem(FILE, line, "", said or str(error))]) from None
-    pack = _Data(data, forms or {}, below, coded=coded)
-    found = list(_misplaced(data)) or [*_named(pack), *_rules(pack, name)]
+    found = list(_misplaced(data)) or [*_named(data, forms or {}), *_rules(data, name, coded=coded)]
+    found += [] if found else _mirrors(data, forms or {}, below)
     lines, problems = Lines(text), list[PackProblem]()
     schemas: dict[str, dict[str, Any]] = {}
-    for file, key, place in pack.files if not found else ():
+    for place, file in (one for path in _FILES for one in _at(data, *path.split("/"))) if not found else ():
         try:
             files[file] = _content(read, file)
-            if key == "brief":
-                wrong = brief_problems(pack.names("mirrors"), pack.names("messages", "events"), files[file])
+            if place[-1] == "brief":
+                types = [kind for key in _SAID for kind in data.get(key, ())]
+                wrong = brief_problems(data.get("mirrors", ()), types, files[file])
                 problems += [PackProblem(file, line, "", text) for line, text in wrong]
             else:
                 schemas[file] = json.loads(files[file].decode("utf-8-sig"))
@@ -121,7 +122,7 @@ def parse(
             at = str(error.details.get("where", ""))
             here = PackProblem(file, 1, at, error.message)
             problems.append(here if at else PackProblem(FILE, lines.of(place), pointed(place), error.message))
-    found += [] if found or problems else _wrong_fields(pack, schemas)
+    found += [] if found or problems else _wrong_fields(data, schemas)
     problems += [PackProblem(FILE, lines.of(place), pointed(place), said) for place, said in found]
     if problems:
         raise bad_pack(folder, problems)
@@ -177,108 +178,80 @@ def unknown(what: str, name: object, known: Iterable[str]) -> str:
     return f"there is no {what} {name!r}; {advice}"
 
 
-class _Data:
-    """The data of a pack that its schema allows."""
-
-    def __init__(self, data: dict[str, Any], forms: Mapping[str, Any], below: str, *, coded: bool) -> None:
-        self.data, self.forms, self.below, self.coded = data, forms, below, coded
-        self.lives = [(("lifecycle",), data["lifecycle"])] if "lifecycle" in data else []
-        self.lives += [(("lifecycles", name), life) for name, life in self.tables("lifecycles")]
-        self.said = [((key, name), said) for key in ("messages", "events") for name, said in self.tables(key)]
-        self.stages = [(("stage", n), stage) for n, stage in enumerate(data.get("stage", ()))]
-        self.pipeline = data.get("pipeline", {})
-
-    def tables(self, key: str) -> list[tuple[str, dict[str, Any]]]:
-        return list(self.data.get(key, {}).items())
-
-    def names(self, *keys: str) -> list[str]:
-        return [name for key in keys for name in self.data.get(key, {})]
-
-    @property
-    def files(self) -> Iterator[tuple[str, str, Place]]:
-        """The files that it names, each with its key and place."""
-        for key, (at, table) in (("schema", one) for one in self.said):
-            if key in table:
-                yield table[key], key, (*at, key)
-        for name, role in self.tables("roles"):
-            if "brief" in role:
-                yield role["brief"], "brief", ("roles", name, "brief")
-
-
-def _items(place: Place, value: Any) -> Iterator[tuple[Place, str]]:
-    """The names in a value: a text, a list of texts, or the keys of a table."""
-    if isinstance(value, str):
+def _at(value: Any, *steps: str, place: Place = ()) -> Iterator[tuple[Place, str]]:
+    """The names at a path: a text, the texts of a list, or the keys of a table. The step `*` is any key or item."""
+    if steps and steps[0] != "*":
+        if steps[0] in value:
+            yield from _at(value[steps[0]], *steps[1:], place=(*place, steps[0]))
+    elif steps:
+        for key in value if isinstance(value, dict) else range(len(value)):
+            yield from _at(value[key], *steps[1:], place=(*place, key))
+    elif isinstance(value, str):
         yield place, value
     else:
-        for at in value if isinstance(value, dict) else range(len(value)):
-            yield (*place, at), at if isinstance(value, dict) else value[at]
+        pairs = zip(value, value, strict=True) if isinstance(value, dict) else enumerate(value)
+        yield from (((*place, key), name) for key, name in pairs)
+
+
+def _messages(data: Mapping[str, Any]) -> Iterator[tuple[Place, Mapping[str, Any]]]:
+    return (((key, kind), said) for key in _SAID for kind, said in data.get(key, {}).items())
+
+
+def _lives(data: Mapping[str, Any]) -> Iterator[tuple[Place, Mapping[str, Any]]]:
+    if "lifecycle" in data:
+        yield ("lifecycle",), data["lifecycle"]
+    yield from ((("lifecycles", name), life) for name, life in data.get("lifecycles", {}).items())
 
 
 # --- what is named exists --------------------------------------------------------------------------------------------
 
 
-def _named(pack: _Data) -> Found:
-    for place, what, name, known in (*_named_by_messages(pack), *_named_by_lives(pack), *_named_by_files(pack)):
-        if name not in known:
-            yield place, unknown(what, name, known)
+def _named(data: Mapping[str, Any], forms: Mapping[str, Any]) -> Found:
+    roles, mirrors, pipeline = data.get("roles", {}), data.get("mirrors", {}), data.get("pipeline", {})
+    verbs = dict.fromkeys(edge["verb"] for _, life in _lives(data) for edge in life["edges"])
+    rows: list[tuple[str, str, Iterable[str]]] = [
+        ("role", "messages/*/from events/*/from", roles),
+        ("role", "messages/*/to", [*roles, *_EVERYBODY]),
+        ("message", "messages/*/answers mirrors/*/types", data.get("messages", {})),
+        ("verb", "messages/*/moves events/*/moves", verbs),
+        ("lifecycle", "messages/*/creates/lifecycle events/*/creates/lifecycle", data.get("lifecycles", {})),
+        ("form", "mirrors/*/form", forms),
+        ("mailbox", "mirrors/*/mailbox", [f"@{name}" for name in roles if roles[name].get("delivery") == "one"]),
+        (
+            "mirror with {…} in its path",
+            "pipeline/document",
+            [name for name in mirrors if "{" in mirrors[name]["path"]],
+        ),
+    ]
+    if "files" in pipeline:
+        kinds = ["source", *pipeline["files"]]
+        rows += [("role", "stage/*/writes", kinds), ("role", "stage/*/reads", [*kinds, DOCUMENT, ANSWER])]
+    named = [
+        (at, what, name, known)
+        for what, paths, known in rows
+        for p in paths.split()
+        for at, name in _at(data, *p.split("/"))
+    ]
+    for place, life in _lives(data):
+        for what, path, known in (
+            *(("state", path, life["states"]) for path in ("edges/*/from", "edges/*/to", "exhausted")),
+            ("role", "editors", roles),
+            ("role", "edges/*/who", [*RELATIONS, *roles]),
+        ):
+            named += [(at, what, name, known) for at, name in _at(life, *path.split("/"), place=place)]
+    yield from ((at, unknown(what, name, known)) for at, what, name, known in named if name not in known)
+    for place, said in _messages(data):
+        if "creates" in said and "lifecycle" not in {*data, *said["creates"]}:
+            yield (*place, "creates"), "the pack has no [lifecycle]; name one of [lifecycles]: lifecycle = …"
 
 
-def _named_by_messages(pack: _Data) -> Named:
-    roles, types = pack.names("roles"), pack.names("messages")
-    verbs = list(dict.fromkeys(edge["verb"] for _, life in pack.lives for edge in life["edges"]))
-    for place, said in pack.said:
-        known = {"from": roles, "to": [*roles, *_EVERYBODY], "answers": types, "moves": verbs}
-        for key, what in (("from", "role"), ("to", "role"), ("answers", "message"), ("moves", "verb")):
-            for at, name in _items((*place, key), said.get(key, ())):
-                yield at, what, name, known[key]
-        if "lifecycle" in said.get("creates", {}):
-            yield (*place, "creates"), "lifecycle", said["creates"]["lifecycle"], pack.names("lifecycles")
-        elif "creates" in said and "lifecycle" not in pack.data:
-            yield (*place, "creates"), "table", "[lifecycle]", ()
-
-
-def _named_by_lives(pack: _Data) -> Named:
-    roles = pack.names("roles")
-    for place, life in pack.lives:
-        for at, name in _items((*place, "editors"), life.get("editors", ())):
-            yield at, "role", name, roles
-        for at, name in _items((*place, "exhausted"), life.get("exhausted", ())):
-            yield at, "state", name, life["states"]
-        for number, edge in enumerate(life["edges"]):
-            for key in ("from", "to"):
-                yield (*place, "edges", number, key), "state", edge[key], life["states"]
-            for at, name in _items((*place, "edges", number, "who"), edge["who"]):
-                yield at, "role", name, [*RELATIONS, *roles]
-
-
-def _named_by_files(pack: _Data) -> Named:
-    boxes = [f"@{name}" for name, role in pack.tables("roles") if role.get("delivery") == "one"]
-    for name, mirror in pack.tables("mirrors"):
-        yield ("mirrors", name, "form"), "form", mirror["form"], pack.forms
-        for at, box in _items(("mirrors", name, "mailbox"), mirror.get("mailbox", ())):
-            yield at, "mailbox", box, boxes
-        for at, kind in _items(("mirrors", name, "types"), mirror.get("types", ())):
-            yield at, "message", kind, pack.names("messages")
-    if "document" in pack.pipeline:
-        mirrors = [name for name, mirror in pack.tables("mirrors") if "{" in mirror["path"]]
-        yield ("pipeline", "document"), "mirror with a placeholder in its path", pack.pipeline["document"], mirrors
-    if "files" in pack.pipeline:
-        for place, stage in pack.stages:
-            for key, more in (("reads", (DOCUMENT, ANSWER)), ("writes", ())):
-                for at, role in _items((*place, key), stage.get(key, ())):
-                    yield at, "role", role, ["source", *pack.pipeline["files"], *more]
-
-
-def _wrong_fields(pack: _Data, schemas: Mapping[str, Mapping[str, Any]]) -> Found:
+def _wrong_fields(data: Mapping[str, Any], schemas: Mapping[str, Mapping[str, Any]]) -> Found:
     """Fields that the schema of a message does not have."""
-    for place, said in pack.said:
-        known = schemas.get(said.get("schema", ""), {}).get("properties")
-        named = [
-            ((*place, *path), said.get(path[0], {}).get(path[1], ()) if path[1:] else said.get(*path, ()))
-            for path in _FIELDS
-        ]
-        named.append(((*place, "order"), [name.partition(".")[0] for name in said.get("order", ()) if name]))
-        for at, name in (one for path, value in named for one in _items(path, value)) if known else ():
+    for place, said in _messages(data):
+        known = schemas.get(said.get("schema", ""), {}).get("properties") or ()
+        named = [one for path in _FIELDS for one in _at(said, *path.split("/"), place=place)]
+        named += [(at, name.partition(".")[0]) for at, name in _at(said, "order", place=place) if name]
+        for at, name in named if known else ():
             if name not in known and name != "type":
                 yield at, unknown("field in the schema called", name, known)
 
@@ -286,34 +259,32 @@ def _wrong_fields(pack: _Data, schemas: Mapping[str, Mapping[str, Any]]) -> Foun
 # --- rules -----------------------------------------------------------------------------------------------------------
 
 
-def _rules(pack: _Data, name: str | None) -> Found:
-    data = pack.data
+def _rules(data: Mapping[str, Any], name: str | None, *, coded: bool) -> Found:
     if name is not None and data["name"] != name:
         yield ("name",), f"the name is {data['name']!r} here, but {name!r} in moot.toml"
     if data["name"] in RESERVED:
         yield ("name",), f"{data['name']!r} is reserved; choose another name"
     if "message" in data.get("limits", {}) and size(data["limits"]["message"]) is None:
         yield ("limits", "message"), 'limits.message: expected a size such as "1MiB", from 1KiB to 64MiB'
-    for file, _, place in pack.files:
-        yield from _outside(place, file)
-    for role in pack.names("roles"):
+    for place, path in (one for keys in _PATHS for one in _at(data, *keys.split("/"))):
+        yield from _outside(place, path)
+    for role in data.get("roles", ()):
         try:
             checked_name(role, "a role")
         except MootError as error:
             yield ("roles", role), error.message.rstrip(".")
         if role in RELATIONS:
             yield ("roles", role), f"{role!r} is a relation to a task and cannot be the name of a role"
-    for kind in pack.names("messages"):
+    for kind in data.get("messages", ()):
         owner, slash, word = kind.rpartition("/")
         if not is_word(word) or (slash and owner != data["name"]) or (not slash and word in WANTS):
             rest = f"a lower-case word that moot does not use itself, or {data['name']}/word"
             yield ("messages", kind), f"{kind!r}: expected {rest}"
-    for kind in pack.names("events"):
-        yield from _event(kind, coded=pack.coded)
-    for place, life in pack.lives:
+    for kind in data.get("events", ()):
+        yield from _event(kind, coded=coded)
+    for place, life in _lives(data):
         yield from _lifecycle(place, life)
-    yield from _mirrors(pack)
-    yield from _stages(pack)
+    yield from _stages(data.get("stage", ()), data.get("pipeline", {}))
     yield from _settings(data.get("settings", {}))
 
 
@@ -352,40 +323,39 @@ def _lifecycle(place: Place, life: Mapping[str, Any]) -> Found:
             yield (*at, "holds"), f"a task in {target} cannot have a holder: see its phase"
 
 
-def _mirrors(pack: _Data) -> Found:
+def _mirrors(data: Mapping[str, Any], forms: Mapping[str, Any], below: str) -> Found:
     taken: list[str] = []
-    for name, mirror in pack.tables("mirrors"):
+    for name, mirror in data.get("mirrors", {}).items():
         place, path = ("mirrors", name), mirror["path"]
         if not is_word(name):
             yield place, f"{name!r}: expected a name of lower-case letters, digits and `-`"
-        for key in ("path", "flat"):
-            yield from _outside((*place, key), mirror[key]) if key in mirror else ()
-        if not path.startswith(pack.below):  # files of others are not its to write
-            yield (*place, "path"), f"a pack that a repository brings has its files below {pack.below}"
+        if not path.startswith(below):  # files of others are not its to write
+            yield (*place, "path"), f"a pack that a repository brings has its files below {below}"
         if any(overlap(path, other) for other in taken):
             yield (*place, "path"), f"{path!r} and the path of another mirror are the same file, or one is in the other"
         taken.append(path)
-        form, fields = pack.forms.get(mirror["form"]), mirror.get("fields", {})
-        wrong = placed(dict(getattr(form, "fields", {})), fields) if form is not None else []
+        form, fields = forms[mirror["form"]], mirror.get("fields", {})
+        wrong = placed(dict(getattr(form, "fields", {})), fields)
         for at, defect in wrong:
             yield (*place, "fields", *at), f"{pointed(at)}: expected {defect.expected}, got {defect.found}"
-        if form is not None and not wrong and hasattr(form, "misfits"):
-            yield from (((*place, "fields", *at), text) for at, text in form.misfits(fields, pack.names("roles")))
+        if not wrong and hasattr(form, "misfits"):
+            yield from (((*place, "fields", *at), text) for at, text in form.misfits(fields, [*data.get("roles", ())]))
 
 
-def _stages(pack: _Data) -> Found:
-    owner: dict[str, str] = {pack.pipeline.get(key, ""): "" for key in ("errors", "warnings")}
-    names = [stage["name"] for _, stage in pack.stages]
-    if pack.pipeline and not names:
+def _stages(stages: Sequence[Mapping[str, Any]], pipeline: Mapping[str, Any]) -> Found:
+    owner: dict[str, str] = {pipeline.get(key, ""): "" for key in ("errors", "warnings")}
+    names = [stage["name"] for stage in stages]
+    if pipeline and not names:
         yield ("pipeline",), "the pack has [pipeline], but no [[stage]]"
-    for number, (place, stage) in enumerate(pack.stages):
+    for number, stage in enumerate(stages):
+        place = ("stage", number)
         if stage["name"] in names[:number]:
             yield (*place, "name"), f"there are two stages {stage['name']!r}"
         if "timeout" in stage and seconds(stage["timeout"]) is None:
             yield (*place, "timeout"), 'timeout: expected a time such as "10m", from 1s to 7d'
-        for key in ("owns", "claims", "marker", "sets", "skips", "sees"):
-            for at, pointer in _items((*place, key), stage.get(key, ())):
-                if "document" not in pack.pipeline:
+        for key in ("sees", "owns", "claims", "marker", "sets", "skips"):
+            for at, pointer in _at(stage, key, place=place):
+                if "document" not in pipeline:
                     yield at, f"`{key}` is about a document, but [pipeline] names none: document = …"
                 elif not pointer.startswith("/"):
                     yield at, f"{pointer!r}: expected a pointer such as /status, with a slash before it"
