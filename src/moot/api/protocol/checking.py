@@ -85,21 +85,12 @@ def parse(
     `folder`: the name of the folder in errors. `name`: the name of the pack in moot.toml. `forms`: the known forms of
     mirrors. `below`: the directory that its mirrors must be in. `coded`: it has code that takes its events.
     """
-    import tomllib
     from hashlib import sha256
 
     from moot.settings.lines import Lines
 
-    files: dict[str, bytes] = {}
-    try:
-        files[FILE] = _content(read, FILE)
-        text = files[FILE].decode("utf-8-sig").replace("\r\n", "\n")
-        data = json.loads(json.dumps(tomllib.loads(text), default=str))  # a date is a text
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError, MootError) as error:
-        said, _, at = str(error).rpartition(" (at line ")
-        number = at.partition(",")[0]
-        line = int(number) if number.isdigit() else 1
-        raise bad_pack(folder, [PackProblem(FILE, line, "", said or str(error))]) from None
+    content, text, data = _toml(folder, read)
+    files = {FILE: content}
     found = list(_misplaced(data)) or [*_named(data, forms or {}), *_rules(data, name, coded=coded)]
     found += [] if found else _mirrors(data, forms or {}, below)
     lines, problems = Lines(text), list[PackProblem]()
@@ -132,6 +123,21 @@ def parse(
     for file, content in files.items():
         digest.update(f"{file}\0{len(content)}\0".encode() + content)
     return Parsed(data=data, schemas=schemas, digest=digest.hexdigest())
+
+
+def _toml(folder: str, read: Read) -> tuple[bytes, str, dict[str, Any]]:
+    """`pack.toml` as bytes, as text and as data. Dates are texts: JSON has none."""
+    import tomllib
+
+    try:
+        content = _content(read, FILE)
+        text = content.decode("utf-8-sig").replace("\r\n", "\n")
+        return content, text, json.loads(json.dumps(tomllib.loads(text), default=str))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError, MootError) as error:
+        said, _, at = str(error).rpartition(" (at line ")
+        number = at.partition(",")[0]
+        line = int(number) if number.isdigit() else 1
+        raise bad_pack(folder, [PackProblem(FILE, line, "", said or str(error))]) from None
 
 
 def bad_pack(folder: str, found: Iterable[PackProblem]) -> Usage:
