@@ -77,6 +77,7 @@ def in_step(repo: Repo, but: tuple[str, ...] = ()) -> None:
 
 @pytest.mark.promise(1)
 @pytest.mark.promise(14)
+@pytest.mark.proves("S0-HRD-03")
 @pytest.mark.timeout(300)
 def test_a_hundred_and_twenty_kills_lose_no_message_and_break_no_file(
     trees: tuple[Repo, list[Path]], tmp_path: Path

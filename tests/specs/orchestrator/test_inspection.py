@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sys
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from moot import Workspace
-from moot.core.errors import MootError
-from tests.specs.orchestrator.project import LaterClock, Project, until
+from tests.specs.orchestrator.project import LaterClock, Project
 from tests.specs.orchestrator.samples import STATES, assignment, report
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 BUILD = [sys.executable, "-c", "print('src/a.ts(3,7): error TS2304'); raise SystemExit(2)"]
 
@@ -254,44 +248,6 @@ def test_the_log_of_a_task_can_be_followed_live(team: Project) -> None:
     assert "task/task-002" not in streams
 
 
-@pytest.mark.proves("S0-INS-07")
-@pytest.mark.parametrize("way", ["follow", "follow_async"])
-def test_a_program_can_follow_a_task(team: Project, way: str) -> None:
-    team.assign(agent="Lead")
-    with Workspace(team.root) as workspace:
-        start = workspace.log(limit=1)[0].position
-        messages = after_a_follower(team)
-        end = team.head()
-
-        def seen(events: Iterator[Any]) -> list[Any]:
-            found = []
-            for event in events:
-                found.append(event)
-                if event.stream == "task/task-001" and event.type == "task:submitted":
-                    break
-            return found
-
-        async def seen_async() -> list[Any]:
-            found = []
-            async for event in workspace.follow_async(task="task-001", after=start, timeout=30):
-                found.append(event)
-                if event.type == "task:submitted":
-                    break
-            return found
-
-        found = (
-            seen(workspace.follow(task="task-001", after=start, timeout=30))
-            if way == "follow"
-            else asyncio.run(seen_async())
-        )
-        with pytest.raises(MootError):
-            workspace.follow(task="task-404")
-    assert [event.position for event in found] == sorted(event.position for event in found)
-    assert {f"message/{name}" for name in messages} <= {event.stream for event in found}
-    assert all("task-002" not in event.stream for event in found)
-    assert found[-1].position <= end
-
-
 # Roles and places
 
 
@@ -335,32 +291,3 @@ def test_the_developers_part_from_its_assignment_to_its_accepted_report(team: Pr
     reports = [m for m in team.mailbox("team-lead", all=True) if m["type"] == "completion_report"]
     assert [(m["attempt"], m["data"]["summary"]) for m in reports][:1] == [(1, "Done 1.")]
     assert {m["attempt"] for m in reports} == {1, 2}
-
-
-@pytest.mark.proves("S0-LOC-03")
-def test_the_files_are_found_from_any_directory_and_no_second_set_is_made(make_project: Callable[..., Project]) -> None:
-    project = make_project()
-    deep = project.root / "src" / "deep" / "er"
-    deep.mkdir(parents=True)
-    below = (deep, project.root / "src", project.root / ".claude-orchestrator" / "tasks", project.root / ".git")
-    files = [spec.path for spec in project.session().packs.mirrors if "{" not in spec.path]
-    assert len(files) == 5
-    paths = [project.root / file for file in files]
-    for number, place in enumerate(below[:3], 1):
-        sent = project.cli(
-            "send", "--type", "task_assignment", "--data", json.dumps(assignment(f"task-00{number}")), cwd=place
-        )
-        assert sent.code == 0
-        assert [m["taskId"] for m in project.file("developer")["messages"]][-1] == f"task-00{number}"
-    project.append("team-lead", report("task-001"))
-    assert project.cli("board", cwd=deep).result["counts"]["awaiting_review"] == 1  # and absorbed from there
-    with Workspace(deep, person=True) as workspace:
-        workspace.send(type="task_assignment", data=assignment("task-004"))
-        workspace.mirror()
-    project.cli("mirror", cwd=deep)
-    project.cli("init", "--pack", "orchestrator", cwd=deep)
-    found: list[Path] = [path for path in project.root.rglob(".claude-orchestrator") if path.is_dir()]
-    assert found == [project.root / ".claude-orchestrator"]
-    assert all(path.is_file() for path in paths)
-    assert len(project.file("developer")["messages"]) == 4
-    until(lambda: not list(deep.iterdir()), "nothing was made below")
