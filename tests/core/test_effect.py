@@ -12,7 +12,6 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from moot.core.deciders.effect import (
     DEEPEST,
     EVENTS,
-    GUESSES,
     KIND,
     DropEffect,
     Effect,
@@ -116,36 +115,10 @@ def test_a_chain_of_effects_that_is_too_long_is_parked_at_once():
     assert parked.reason == f"{DEEPEST + 1} effects, each caused by the one before: loop (e-0)"
 
 
-def test_a_chain_through_files_is_cut_later_without_claiming_a_cause():
-    limit = DEEPEST * GUESSES
-    chained = REQUEST.replace(during={"e-0": "loop", "e-9": "other"}, depth=limit, chain="loop (e-0)", sure=False)
-    effect = after(chained)
-    assert (effect.status, effect.after, effect.during) == ("waiting", None, {"e-0": "loop", "e-9": "other"})
-    parked = after(chained.replace(depth=limit + 1))
-    said = "caused by the one before, or by what was written into a file while that one ran"
-    assert (parked.status, parked.reason) == ("parked", f"{limit + 1} effects, each {said}: loop (e-0)")
-
-
-def test_an_attempt_records_whether_its_handler_emits_nothing():
-    silent = after(REQUEST, take().replace(silent=True))
-    assert (silent.silent, after(REQUEST, take()).silent) == (True, False)
-    assert grown(silent, decided(silent, take("two#2", over=("one#1", 1)))).silent is False  # the handler was changed
-
-
 def test_a_pack_may_cut_a_chain_earlier():
     chained = REQUEST.replace(after="e-0", depth=3, chain="loop (e-0)", deepest=2)
     assert after(chained.replace(depth=2)).status == "waiting"
     assert after(chained).reason == "3 effects, each caused by the one before: loop (e-0)"
-
-
-def test_an_effect_counts_as_attempted_when_its_first_attempt_has_ended():
-    assert [after(*steps).attempted for steps in ((REQUEST,), (REQUEST, take()))] == [False, False]
-    failed = after(REQUEST, take(), fail())
-    again = grown(failed, decided(failed, take(now=failed.due)), failed.due)
-    stopped = after(REQUEST, take(), fail(stopped=True))
-    ended = [after(REQUEST, take(), finish()), after(REQUEST, take(), fail(hopeless=True))]
-    assert [effect.attempted for effect in (failed, again, stopped, *ended)] == [True] * 5
-    assert after(REQUEST.replace(behind="e-0")).behind == "e-0"
 
 
 @pytest.mark.promise(12)

@@ -19,8 +19,8 @@ KEY = "R" * 32
 @pytest.fixture
 def site(tmp_path: Path) -> Site:
     found = Site(tmp_path)
-    folder = found.root / ".planning" / "handlers"
-    folder.mkdir(parents=True)
+    folder = found.root / "tools"
+    folder.mkdir()
     for example in EXAMPLES.iterdir():
         shutil.copy(example, folder)
     found.configure(SAMPLE)
@@ -28,10 +28,8 @@ def site(tmp_path: Path) -> Site:
 
 
 def register(site: Site, name: str, *variables: str) -> None:
-    site.settings(
-        f'[pack.gsd.handlers.{name}]\nrun = [".planning/handlers/{name}.py"]\nenv = {json.dumps(list(variables))}\n'
-        'backoff = "0.05s"\n'
-    )
+    run = f'run = ["tools/{name}.py"]\nenv = {json.dumps(list(variables))}\n'
+    site.register(name, f'{run}backoff = "0.05s"')
 
 
 def run(site: Site, name: str, **env: str) -> list[tuple[str, str]]:
@@ -100,7 +98,4 @@ def test_a_service_that_refuses_is_tried_again_and_the_reason_is_kept(site: Site
     with Receiver().running() as slack:
         slack.status, slack.body = status, b"invalid_payload"
         assert run(site, "slack-notify", SLACK_WEBHOOK_URL=slack.url)[0] == ("gsd/slack-notify", "failed")
-    (one,) = [
-        one for one in site.moot("gsd", "handlers", "1", "--json").result[0]["handlers"] if "slack" in one["handler"]
-    ]
-    assert one["detail"] == f"exit code 1: Slack: {status} invalid_payload"
+    assert site.ran()["gsd/slack-notify"]["reason"] == f"exit code 1: Slack: {status} invalid_payload"

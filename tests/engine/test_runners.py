@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import threading
 from typing import TYPE_CHECKING
 
@@ -32,24 +31,6 @@ def test_one_has_it_and_the_next_one_after_it(tmp_path: Path) -> None:
     again = runners.lock_effect(str(tmp_path), "e-1", "b")
     assert again is not None
     again.release()
-
-
-def test_what_a_command_leaves_running_holds_up_nobody_and_is_known_until_it_is_forgotten(tmp_path: Path) -> None:
-    state = str(tmp_path)
-    one = runners.lock_effect(state, "e-1", "a")
-    assert one is not None
-    with subprocess.Popen(["cat"], stdin=subprocess.PIPE, pass_fds=(one.file,)) as left:
-        one.release()
-        assert runners.left_behind(state) == {"e-1": True}
-        again = runners.lock_effect(state, "e-1", "b")
-        assert again is not None
-        again.release()
-        assert names(tmp_path) == ["e-1~left"]
-        assert left.stdin is not None
-        left.stdin.close()
-    assert runners.left_behind(state) == {"e-1": False}
-    runners.forget_left_behind(state, ["e-1", "e-2"])
-    assert names(tmp_path) == []
 
 
 def test_who_was_given_up_does_not_take_away_the_lock_of_its_successor(tmp_path: Path) -> None:

@@ -91,7 +91,6 @@ NAMED = 'name = "a"\non = ["b:c"]\n'
         (NAMED + 'run = ["x"]\natempts = 3', 5, "unknown key handlers[a].atempts; did you mean attempts?"),
         (NAMED + 'run = ["x"]\nattempts = 0', 5, "a whole number from 1 to 100"),
         (NAMED + 'run = ["x"]\ntimeout = "2h"', 5, "from 0.1s to 3600s"),
-        (NAMED + 'run = ["x"]\nemits = 0', 5, "true or false"),
         (NAMED + 'message = { to = "A", text = "b" }\nenv = ["S"]', 5, "is only valid together with run"),
         (NAMED + 'run = ["x"]\ndata = { a = [1] }', 5, "paths with a string, a number or a boolean"),
         (NAMED + 'run = ["x"]\ndata = { a = nan }', 5, "paths with a string, a number or a boolean"),

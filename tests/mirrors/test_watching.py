@@ -173,12 +173,6 @@ def test_a_directory_that_is_deleted_in_a_linked_worktree_is_restored_after_a_wh
         until((tree / FOLDER / "to-developer.json").exists, "it is restored")
 
 
-def test_without_watchfiles_it_polls(place):
-    with watcher(place.root, f"notifications._is_installed = lambda: False; {NEVER}", "polling"):
-        write(place.root, 1)
-        until(lambda: stored(place) == {"task-1"}, "a poll")
-
-
 def test_where_the_system_has_no_room_for_more_watches_it_polls(place):
     full = "import watchfiles\ndef watch(*_given, **_named): raise OSError(28, 'No space left on device')"
     with watcher(place.root, f"{full}\nwatchfiles.watch = watch; {NEVER}", "polling"):

@@ -13,6 +13,7 @@ import select
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -93,12 +94,12 @@ class Command:
         assert not MISCOUNTED.search(ran.out + ran.err), ran
         return ran
 
-    def at_a_terminal(self, *words: str, agent: str | None = None) -> Ran:
-        """The same with a terminal as output, as a person has it."""
+    def at_a_terminal(self, *words: str, agent: str | None = None, program: Sequence[str] = ("-m", "moot")) -> Ran:
+        """The same with a terminal as output, as a person has it. `program`: what Python runs."""
         ours, theirs = pty.openpty()
         try:
             process = subprocess.Popen(
-                [sys.executable, "-m", "moot", *words],
+                [sys.executable, *program, *words],
                 cwd=self.repo,
                 env=self._environment(agent, None, {"TERM": "xterm-256color", "COLUMNS": "160"}),
                 stdin=subprocess.DEVNULL,

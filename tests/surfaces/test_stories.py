@@ -67,14 +67,6 @@ def moved(verb: str, **data: Any) -> Event:
             "ran make -C a b in 1.5 s: exit code 2",
         ),
         (event("message:sent", kind="note", to=["Bob"], text=""), "sent a note to Bob"),
-        (
-            event("feed:posted", number=3, event={"type": "a:b"}, during={"e-1": "gsd/echo", "e-2": "ci"}),
-            '#3 {"type":"a:b"} (written while gsd/echo (e-1), ci (e-2) ran)',
-        ),
-        (
-            event("feed:posted", number=3, event={"note": "n" * 999}, during={"e-1": "gsd/echo"}),
-            f'#3 {{"note":"{"n" * 152}… (written while gsd/echo (e-1) ran)',  # the text is cut, not what is said of it
-        ),
     ],
 )
 def test_what_was_recorded_is_told(happened: Event, said: str) -> None:

@@ -62,10 +62,10 @@ def post(repo: Path, *commands: Any) -> None:
             engine.commit("person:anna", lambda work, command=command: work.do("feed", "harbour", command))
 
 
-def entry(text: str, group: str = "", **more: Any) -> PostEntry:
+def entry(text: str, **more: Any) -> PostEntry:
     event = {"type": "ship:sighted", "text": text}
     keys = {"type": (event["type"],), **{key: (value,) for key, value in more.items()}}
-    return PostEntry(event=event, stamps=("no",), keys=keys, group=group, prints=(fingerprint(event),))
+    return PostEntry(event=event, stamps=("no",), keys=keys, prints=(fingerprint(event),))
 
 
 @given(VALUES)
@@ -100,24 +100,20 @@ def test_entries_are_found_by_number_key_fingerprint_and_time(repo: Path) -> Non
         assert feeds.entry(store, "harbour", 4) is None
 
 
-def test_a_group_leaves_the_file_with_its_newest_entry_and_others_one_by_one(repo: Path) -> None:
-    post(repo, entry("a", "g"), entry("b"), entry("c", "h"), entry("d", "g"), entry("e"))
+def test_entries_leave_the_file_one_by_one(repo: Path) -> None:
+    post(repo, *map(entry, "abcde"))
     with engine_in(repo) as engine:
         store = engine.read()
-        ages = {found.number: found.at for found in feeds.entries(store, "harbour")}
         store.begin()
-        for number in ages:  # as if each had come a day after the one before
+        for number in range(1, 6):  # as if each had come a day after the one before
             store.db.execute("UPDATE feed_entry SET at = ? WHERE number = ?", (number, number))
-        store.db.execute("UPDATE feed_team SET newest = CASE team WHEN 'g' THEN 4 ELSE 3 END")
-        found = {cut: [json.loads(t)["text"] for _, t in feeds.shown_texts(store, "harbour", cut)] for cut in range(7)}
+        found = [
+            "".join(json.loads(t)["text"] for _, t in feeds.shown_texts(store, "harbour", cut)) for cut in range(7)
+        ]
         text = feeds.shown_text(store, "harbour", 4).decode()
         store.rollback()
-    assert found[1] == ["a", "b", "c", "d", "e"]
-    assert found[3] == ["a", "c", "d", "e"]
-    assert found[4] == ["a", "d", "e"]
-    assert found[5] == ["e"]
-    assert found[6] == []
-    assert [one["text"] for one in json.loads(f"[{text}]")] == found[4]
+    assert found == ["abcde", "abcde", "bcde", "cde", "de", "e", ""]
+    assert [one["text"] for one in json.loads(f"[{text}]")] == ["d", "e"]
 
 
 def test_a_list_has_one_row_for_each_key_in_the_order_of_its_first(repo: Path) -> None:
@@ -162,7 +158,7 @@ def test_notes_are_in_order(repo: Path) -> None:
 
 
 def test_search_redact_explain_verify_and_export_know_feeds(repo: Path, moot: Moot) -> None:
-    post(repo, SetFeed(set={"keep": "24h"}), entry(f"it says {SECRET}", "g", pier="1"), entry("calm"))
+    post(repo, SetFeed(set={"keep": "24h"}), entry(f"it says {SECRET}", pier="1"), entry("calm"))
     post(repo, ListRows(list="docked", puts={"a": 1}), NoteInFeed(text="fog"))
     assert SECRET in moot("explain", "feed/harbour")
     assert SECRET in moot("search", SECRET)

@@ -27,7 +27,6 @@ class Handler(Record):
     """One handler. Exactly one of `run` and `message` is set.
 
     `pack`: it gets events of this pack, in the pack's own form, and the pack decides which. Its name is `pack/name`.
-    `emits`: False if it emits no events and writes no files of packs, so that it cannot have caused what is in them.
     `stage`: it is not a handler but the command of an agent, for a stage of `moot run`. Its name is `pack.stage`.
     """
 
@@ -45,7 +44,6 @@ class Handler(Record):
     timeout: float = 60.0
     backoff: float = 5.0
     at_once: int = 4
-    emits: bool = True
 
     @property
     def kind(self) -> str:

@@ -65,7 +65,6 @@ class DueEffects:
             ttl=handler.timeout + _GRACE,
             limit=handler.attempts,
             over=attempt.over,
-            silent=not handler.emits,
         )
 
     def found(self, handler: Handler, room: int) -> list[Attempt]:
@@ -77,17 +76,10 @@ class DueEffects:
         store, found = self._engine.store, []
         for name in view.due(store, handler.name, self._clock.wall_seconds(), max(0, room)):
             effect = states.state(store, "effect", name)[0]
-            if effect.behind is not None and self._comes_first(effect.behind):
-                continue
             hold = runners.lock_effect(self._state, name, self.name)
             if hold is not None:  # else another runner is about to take it
                 found.append(Attempt(effect, handler, hold))
         return found
-
-    def _comes_first(self, name: str) -> bool:
-        """Whether an effect must be attempted before the one behind it. One that cannot run here holds up nothing."""
-        before = states.state(self._engine.store, "effect", name)[0]
-        return not before.attempted and (before.status == "taken" or before.handler in self.ready)
 
     def _is_silent(self, effect: Effect) -> bool:
         return has_lapsed(self._presence.silence_of(effect.runner or ""), effect.ttl)

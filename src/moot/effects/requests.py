@@ -1,7 +1,6 @@
 """Requests the effects that a commit triggers, in that same commit: by handlers of moot.toml, and by packs.
 
-A handler that commits while it performs an effect (`MOOT_EFFECT_KEY`) continues the chain of that effect. What is taken
-in from a file may come from any effect that was being performed, and continues the longest of their chains. The decider
+A handler that commits while it performs an effect (`MOOT_EFFECT_KEY`) continues the chain of that effect. The decider
 ends a chain that is too long, so a handler that triggers itself does not run forever.
 
 Loaded only if moot.toml has handlers, or a pack may name some. `moot.core.handler` decides which events match a handler
@@ -32,10 +31,7 @@ def handlers_of(settings: Iterable[Mapping[str, Any]]) -> tuple[Handler, ...]:
 
 
 class EffectRequest(Record):
-    """What a pack asks for: a handler, for the event with this number in the commit. `on`: its type for the pack.
-
-    Requests for one event are started in their order.
-    """
+    """What a pack asks for: a handler, for the event with this number in the commit. `on`: its type for the pack."""
 
     handler: str
     n: int
@@ -64,26 +60,16 @@ class Requests:
         for handler, n, draft in requested(drafts, by, self.handlers):
             self._request(work, RequestEffect(handler=handler.name, n=n, on=draft.type, stream=draft.stream))
         for ask in self._asked:
-            before: dict[int, str] = {}  # the last request for each event
             for one in list(ask(work)):
-                command = RequestEffect(
-                    handler=one.handler,
-                    n=one.n,
-                    on=one.on,
-                    stream=drafts[one.n].stream,
-                    behind=before.get(one.n),
-                    deepest=one.deepest,
-                )
-                before[one.n] = self._request(work, command)
+                stream = drafts[one.n].stream
+                command = RequestEffect(handler=one.handler, n=one.n, on=one.on, stream=stream, deepest=one.deepest)
+                self._request(work, command)
 
-    def _request(self, work: Work, command: RequestEffect) -> str:
+    def _request(self, work: Work, command: RequestEffect) -> None:
         name = f"e-{work.token(_LETTERS)}"
-        if work.during is not None:
-            command = command.replace(during=work.during)
-        elif self._after and states.state(work.store, "effect", self._after)[0].status:
+        if self._after and states.state(work.store, "effect", self._after)[0].status:
             command = command.replace(after=self._after)
         work.do("effect", name, _chained(work.store, command))
-        return name
 
 
 def _chained(store: Store, command: RequestEffect) -> RequestEffect:
@@ -92,16 +78,14 @@ def _chained(store: Store, command: RequestEffect) -> RequestEffect:
     if cause is None:
         return command
     one: RequestEffect | Effect = command
-    depth, sure, names = cause.depth + 1, True, list[str]()
-    while depth > command.limit and len(names) <= command.limit and (before := _before(store, one)) is not None:
-        sure = sure and not one.during
+    depth, names = cause.depth + 1, list[str]()
+    while depth > command.deepest >= len(names) and (before := _before(store, one)) is not None:
         names.append(f"{before.handler} on {before.on} ({before.id})")
         one = before
-    return command.replace(depth=depth, chain=" → ".join(reversed(names)), sure=sure)
+    return command.replace(depth=depth, chain=" → ".join(reversed(names)))
 
 
 def _before(store: Store, one: RequestEffect | Effect) -> Effect | None:
-    """The effect that it follows in a chain; of several that were being performed, the deepest."""
-    name = one.after or next(iter(one.during), None)
-    found: Effect | None = states.state(store, "effect", name)[0] if name else None
+    """The effect that it follows in a chain."""
+    found: Effect | None = states.state(store, "effect", one.after)[0] if one.after else None
     return found if found is not None and found.status else None

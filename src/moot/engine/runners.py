@@ -4,8 +4,6 @@
     effects/<name>   locked while the effect with that id is performed. The command that performs it inherits the lock:
                      it may outlive its runner, and the effect must not run twice at the same time. The file contains
                      the name of the runner. `core.ids.file_name` makes its name from the id
-    effects/<name>~left   the same file, after the effect has ended, if processes that its command left running still
-                     hold the lock. It is removed once they have ended, and what they may have written is in the log
     effects.lock     held briefly while one of those files is created, inspected or removed
 
 This module does not decide whether an effect may be taken. It only reports which runners are dead.
@@ -21,11 +19,8 @@ from moot.core.ids import file_name
 from moot.private_files import is_still, locked, make_folder, open_private, read_private, unsafe
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _LONGEST = 200  # bytes of a runner's name
-_LEFT = "~left"  # not part of any id
 
 
 def anybody_runs(state: str) -> bool:
@@ -70,24 +65,15 @@ class EffectLock:
         self.file = file
 
     def release(self) -> None:
-        """Call this after the outcome was appended, or if the effect was not taken.
-
-        Processes that the command left running keep the lock, under a name that stops nobody.
-        """
+        """Call this after the outcome was appended, or if the effect was not taken."""
         path, ours = _path(self._state, self._effect), self.file
         try:
             with _Exclusive(self._state):
-                named = is_still(path, ours)  # otherwise another runner has taken it over
-                os.close(ours)
-                ours = -1
-                if named and is_held(path):
-                    os.replace(path, path + _LEFT)
-                elif named:
+                if is_still(path, ours):  # otherwise another runner has taken it over
                     os.unlink(path)
         except (OSError, Unavailable):
             pass  # only the name remains; closing the file releases the lock
-        if ours >= 0:
-            os.close(ours)
+        os.close(ours)
 
 
 def lock_effect(state: str, effect: str, runner: str) -> EffectLock | None:
@@ -111,25 +97,6 @@ def take_over(state: str, effect: str, runner: str, over: str) -> EffectLock | N
             return _locked_effect(state, effect, runner)
     except OSError as error:
         raise _unavailable(state, error) from error
-
-
-def left_behind(state: str) -> dict[str, bool]:
-    """The effects whose commands left processes running, each with whether one of these still runs."""
-    folder = os.path.join(state, "effects")
-    try:
-        names = [name for name in os.listdir(folder) if name.endswith(_LEFT)]
-    except OSError:
-        return {}
-    return {name.removesuffix(_LEFT): is_held(os.path.join(folder, name)) for name in sorted(names)}
-
-
-def forget_left_behind(state: str, effects: Iterable[str]) -> None:
-    """Call this when everything is in the log that the processes of these effects wrote before they ended."""
-    for effect in effects:
-        try:
-            os.unlink(_path(state, effect) + _LEFT)
-        except OSError:
-            pass  # the next sync tries again
 
 
 def sweep(state: str, before: float) -> int:

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from moot.core.claims import ClaimsState
     from moot.core.deciders.agent import Agent
     from moot.core.deciders.decision import Decision
-    from moot.core.deciders.effect import Effect
     from moot.core.deciders.graph import Graph
     from moot.core.deciders.mailbox import Mailbox
     from moot.core.deciders.message import Message
@@ -63,7 +62,6 @@ class Work(World):
         self.drafts: list[Draft] = []
         self.rows: dict[int, dict[str, Any]] = {}  # data to replace in the log, by position: see `Archive.redact`
         self.via: str | None = None  # see `Commit`
-        self.during: Mapping[str, str] | None = None  # if it takes in a file: see `running_effects`
         self._at = at
         self.lifecycles = lifecycles
         self._reactions = reactions
@@ -223,20 +221,6 @@ class Work(World):
             (d.entry.id, d.message.task, d.message.attempt or 0)
             for d in queries.shown_in_file(self.store, mailbox, kinds)
         ]
-
-    def running_effects(self, *others: str) -> dict[str, str]:
-        """The effects that are being performed, and those of these others that were attempted.
-
-        Handlers by effect, the deepest of a chain first, without handlers that emit nothing. Read when a file is taken
-        in: any of them may have written it. An effect ends only after what its command wrote was taken in, so none is
-        missing.
-        """
-        from moot.views import effects  # imported late: few commits take in a file
-
-        named: list[Effect] = [states.state(self.store, "effect", name)[0] for name in others]
-        attempted = [effect for effect in named if effect.attempt]
-        found = {effect.id: effect for effect in (*effects.running(self.store), *attempted) if not effect.silent}
-        return {one.id: one.handler for one in sorted(found.values(), key=lambda one: (-one.depth, one.id))}
 
     # --- the caller -------------------------------------------------------------------------------------------------
 

@@ -36,7 +36,7 @@ _OF_LOG = "log: "
 _OF_BLOB = "blob: "
 _TABLES = (
     *("entity", "task", "thing", "edge", "message", "delivery", "mailbox", "read_mark", "effect"),
-    *("feed_entry", "feed_team", "feed_key", "feed_print", "feed_row", "feed_note", "journal"),
+    *("feed_entry", "feed_key", "feed_print", "feed_row", "feed_note", "journal"),
 )
 
 

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import os
 
-from moot.api.protocol.form import Malformed, Taken, Torn, in_rounds
+from moot.api.protocol.form import FULL, Malformed, Taken, Torn, in_rounds
 from moot.core.errors import Unavailable
 from moot.core.principal import leaves_stamps
-from moot.engine.runners import left_behind
 from moot.location import MAIN, trust
 from moot.mirrors.file_reading import Changed, Missing, Unchanged, digest_of
 
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from moot.api.answer import Notice
     from moot.api.protocol.form import Instance
     from moot.engine.unit_of_work import Work
     from moot.mirrors.files import MirrorFile
@@ -37,15 +37,19 @@ class Absorber:
         self._context, self._memory = context, context.memory
         self._call, self._engine = context.call, context.engine
         self._later: list[tuple[Seen, str, Any, Any, Any]] = []  # see `Taken.later`
+        self._sources: list[tuple[Seen, Callable[[Work], Taken]]] = []  # files that moot only reads, to be taken in
+        self._size = 0  # of these, in events
         self._spoiled: set[str] = set()  # quarantined, and not to be repaired
-        caller = context.call.env.get("MOOT_EFFECT_KEY")  # the effect whose handler makes this call
-        self._callers = (caller,) if caller else ()
 
     def absorb(self, all_seen: list[Seen]) -> tuple[set[str], set[str]]:
         """Absorb the content of all files. Returns the files that must not be written now, and those to render."""
         blocked: set[str] = set()
         changed: set[str] = set()
-        for seen in all_seen:
+        for n, seen in enumerate(all_seen):
+            if seen.form.writable:
+                self._take_sources()  # first: they say what is planned and configured
+            else:
+                self._call.progress(f"reading {os.path.dirname(seen.one.path)}", n, len(all_seen))
             path, known = seen.file.path, self._memory.known(seen.file.path)
             for found in seen.graves:
                 if found.unreadable is not None:
@@ -60,6 +64,7 @@ class Absorber:
                     self._context.know(path, due=True)
             elif what == "changed":
                 changed.add(path)
+        self._take_sources()
         self.take_later()
         return blocked, changed
 
@@ -154,7 +159,31 @@ class Absorber:
                 facts = seen.form.observe(self._call, seen.one, content, memo, author)
             if facts is not None and leaves_stamps(author):
                 self._call.presence.stamp_principal(author)  # before the commit: it may give a lease to the author
-            self._take_facts(seen, author, content, memo, facts)
+            if seen.form.writable:
+                self._take_facts(seen, author, content, memo, facts)
+            elif facts is not None:
+                self._take_source(seen, seen.form.take, content, memo, facts)
+
+    def _take_source(self, seen: Seen, act: Callable[..., Taken], *given: Any) -> None:
+        self._sources.append((seen, lambda work: act(work, seen.one, *given)))
+        facts = given[-1] if given and isinstance(given[-1], dict) else {}
+        self._size += 3 + sum(len(value) for value in facts.values() if isinstance(value, list))
+        if self._size > FULL:  # events, at most: what follows from a file can be as long as its lists
+            self._take_sources()
+
+    def _take_sources(self) -> None:
+        """Take in the files that moot only reads: many of them in one commit."""
+        sources, self._sources, self._size = tuple(self._sources), [], 0
+
+        def take_all(work: Work, _one: Instance) -> Taken:
+            notices: list[Notice] = []
+            for seen, take in sources:
+                with seen.form.code:
+                    notices += take(work).notices
+            return Taken(notices=tuple(notices))
+
+        if sources:
+            self._commit(sources[0][0], "moot", take_all)
 
     def _take_facts(self, seen: Seen, author: str, content: Any, memo: Any, facts: Any) -> None:
         while facts is not None:  # what one commit has no room for goes into the next one
@@ -196,7 +225,7 @@ class Absorber:
     def _miss(self, seen: Seen, known: Known) -> None:
         """Handle a missing file: it is new, or it was deleted."""
         if not seen.form.writable:  # of a deleted source, only the document is left
-            self._commit(seen, "moot", seen.form.vanished, None)
+            self._take_source(seen, seen.form.vanished, None)
             self._context.know(seen.file.path, signature=None, torn=None)
             return
         policy, noted = seen.form.spec.missing, seen.form.notes_deletions
@@ -228,16 +257,12 @@ class Absorber:
         self._commit(seen, "moot", act)
 
     def _commit(self, seen: Seen, by: str, act: Callable[..., Taken], *given: Any) -> Taken:
-        """Commit what `act(work, one, *given)` decides. The commit records the file as its source.
-
-        Nobody knows who wrote the file: perhaps the command of an effect, or a process that a command left running.
-        """
-        taken, others = Taken(), (*self._callers, *left_behind(self._call.place.state))
+        """Commit what `act(work, one, *given)` decides. The commit records the file as its source."""
+        taken = Taken()
 
         def signed(work: Work) -> None:
             nonlocal taken
             work.via = f"file {seen.one.path}"
-            work.during = work.running_effects(*others)
             with seen.form.code:
                 taken = act(work, seen.one, *given)
 

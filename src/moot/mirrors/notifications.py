@@ -1,11 +1,11 @@
-"""Notices that a mirror file may have changed, without polling: `watchfiles` (the extra `moot[watch]`) tells.
+"""Notices that a mirror file may have changed, without polling: `watchfiles` tells.
 
 A thread waits for notifications of the system and makes a descriptor readable. The directories of the mirrors are
 watched, and those above them up to the root of the worktree, so that a directory that is deleted, renamed or created
 again is noticed. Whenever one was replaced, all are watched anew.
 
-Without `watchfiles`, or where the system cannot watch, there is no descriptor, and the caller polls. Some file systems
-(network, shared folders of virtual machines) never tell, so the caller polls slowly even with a descriptor.
+Where the system cannot watch, there is no descriptor, and the caller polls. Some file systems (network, shared folders
+of virtual machines) never tell, so the caller polls slowly even with a descriptor.
 """
 
 from __future__ import annotations
@@ -35,7 +35,6 @@ class Notifications:
         self.heard = 0  # the number of notifications so far
         self._pipe: tuple[int, int] | None = None
         self._watch: _Watch | None = None
-        self._usable = _is_installed()
 
     def __enter__(self) -> Self:
         return self
@@ -63,8 +62,6 @@ class Notifications:
 
         What changed before may have gone unnoticed. So look at the files afterwards.
         """
-        if not self._usable:
-            return False
         leaves, above = frozenset(leaf for leaf, _ in folders), frozenset(_above(folders))
         identity = frozenset(filter(None, map(_identity, leaves | above)))
         if self._watch is not None and self._watch.is_of(identity, leaves):
@@ -156,12 +153,6 @@ def _identity(path: str) -> tuple[str, int, int] | None:
     except OSError:
         return None
     return path, found.st_dev, found.st_ino
-
-
-def _is_installed() -> bool:
-    from importlib.util import find_spec
-
-    return find_spec("watchfiles") is not None
 
 
 def _pipe() -> tuple[int, int]:

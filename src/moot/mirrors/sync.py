@@ -257,15 +257,12 @@ class _Sync:
     # --- a sync: rounds of absorbing and rendering until nothing new comes in -----------------------------------------
 
     def _work(self) -> None:
-        from moot.engine.runners import forget_left_behind, left_behind
         from moot.mirrors.absorbing import Absorber  # imported late: most commands find everything in step
         from moot.mirrors.rendering import Renderer
 
-        state = self._call.place.state
-        ended = [effect for effect, runs in left_behind(state).items() if not runs]  # what they wrote is seen below
         # The look was before the lock. A process that was killed meanwhile may have absorbed the same files: its commit
         # is in the log, but perhaps not in the views, and not in the cached state.
-        if ended or self._engine.log.head() != self._looked_at:
+        if self._engine.log.head() != self._looked_at:
             self._look()
         if not self._is_of_this_log():
             self._memory.rendered, self._memory.commit = 0, None
@@ -285,7 +282,6 @@ class _Sync:
             settled = renderer.render(self._store, cursor, self._seen, blocked, changed)
             if settled and self._engine.log.head() == cursor:
                 self._memory.rendered, self._memory.commit, self._memory.maker = cursor, commit, self._context.maker
-                forget_left_behind(state, ended if not blocked else ())
                 break
             self._look()
         else:

@@ -11,7 +11,6 @@
     timeout = "60s"
     backoff = "5s"                      before the second attempt; doubles each time
     at_once = 4                         maximum number of effects at the same time
-    emits = true                        false: it emits no events and writes no files of packs
     env = ["DEPLOY_TOKEN"]              run: additional variables from the environment
 
 A pack may name handlers in its own configuration. What such a name means can be registered in the pack's table, with
@@ -102,12 +101,6 @@ def _plain(value: Any) -> bool:
     return isinstance(value, (str, int)) or (isinstance(value, float) and isfinite(value))
 
 
-def _truth(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise Unexpected("true or false")
-    return value
-
-
 def _data(value: Any) -> dict[str, Any]:
     if not isinstance(value, dict) or len(value) > _MOST or not all(map(_plain, value.values())):
         raise Unexpected('paths with a string, a number or a boolean each, such as { "result.ok" = true }')
@@ -147,7 +140,6 @@ FIELDS: Mapping[str, Reader] = {
     "timeout": duration(0.1, 3600.0),
     "backoff": duration(0.01, 3600.0),
     "at_once": whole(1, 64),
-    "emits": _truth,
 }
 
 

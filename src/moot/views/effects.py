@@ -27,11 +27,6 @@ def taken(store: Store, handler: str) -> list[Effect]:
     return [Effect.of(loads(state)) for _, state in store.rows("taken_effects", handler)]
 
 
-def running(store: Store) -> list[Effect]:
-    """The effects that are being performed."""
-    return [Effect.of(loads(state)) for _, state in store.rows("running_effects")]
-
-
 def counts(store: Store) -> list[tuple[str, str, int]]:
     """The open effects: handler, status, count."""
     return [(handler, status, number) for handler, status, number in store.rows("effect_counts")]
@@ -46,3 +41,9 @@ def effects(store: Store, handler: str | None, status: str | None) -> Iterator[E
     """The open effects, read lazily."""
     for _, state in store.rows("effects", handler, status):
         yield Effect.of(loads(state))
+
+
+def all_effects(store: Store) -> list[Effect]:
+    """Every effect, also those that are over, the newest first."""
+    found = [Effect.of(loads(state)) for _, _, state in store.rows("entities", "effect/", "effect0")]
+    return sorted(found, key=lambda one: -one.event)

@@ -57,9 +57,7 @@ def put(store: Store, event: Event, feed: str, known: type[Payload]) -> None:
             at = timestamps.parse(event.at) or 0.0
             about = storable({name: value for name, value in entry.plain().items() if name in _ABOUT})
             number = entry.number
-            store.run("put_feed_entry", feed, number, event.position, at, entry.group, shown(entry.shown), about)
-            if entry.group:
-                store.run("put_feed_team", feed, entry.group, at)
+            store.run("put_feed_entry", feed, number, event.position, at, shown(entry.shown), about)
             for key, values in entry.keys.items():
                 for value in values:
                     store.run("put_feed_key", feed, key, value, number)

@@ -272,9 +272,6 @@ SELECT min(due) FROM effect WHERE handler = ? AND status = 'waiting'
 SELECT e.version, e.state FROM effect f CROSS JOIN entity e ON e.stream = 'effect/' || f.id
 WHERE f.handler = ? AND f.status = 'taken'
 
--- name: running_effects
-SELECT e.version, e.state FROM effect f CROSS JOIN entity e ON e.stream = 'effect/' || f.id WHERE f.status = 'taken'
-
 -- name: effect_counts
 SELECT handler, status, count(*) FROM effect GROUP BY handler, status
 
@@ -283,11 +280,7 @@ SELECT e.version, e.state FROM effect f CROSS JOIN entity e ON e.stream = 'effec
 WHERE (?1 IS NULL OR f.handler = ?1) AND (?2 IS NULL OR f.status = ?2) ORDER BY f.handler, f.status, f.due
 
 -- name: put_feed_entry
-INSERT INTO feed_entry (feed, number, position, at, team, text, about) VALUES (?, ?, ?, ?, ?, ?, ?)
-
--- name: put_feed_team
-INSERT INTO feed_team (feed, team, newest) VALUES (?, ?, ?)
-ON CONFLICT (feed, team) DO UPDATE SET newest = max(newest, excluded.newest)
+INSERT INTO feed_entry (feed, number, position, at, text, about) VALUES (?, ?, ?, ?, ?, ?)
 
 -- name: put_feed_key
 INSERT OR IGNORE INTO feed_key (feed, key, value, number) VALUES (?, ?, ?, ?)
@@ -342,26 +335,14 @@ SELECT p.print, p.number FROM json_each(?2) j CROSS JOIN feed_print p ON p.feed 
 
 -- name: feed_shown
 SELECT CAST(group_concat(text, ?3) AS BLOB) FROM ( -- in the order of the inner query: sorting again would take long
-  SELECT e.text FROM feed_entry e WHERE e.feed = ?1 AND e.number >= (
-    SELECT min(n) FROM (
-      SELECT (SELECT x.number FROM feed_entry x INDEXED BY feed_entry_team WHERE x.feed = t.feed AND x.team = t.team
-              ORDER BY x.number LIMIT 1) AS n
-      FROM feed_team t WHERE t.feed = ?1 AND t.newest >= ?2
-      UNION ALL
-      SELECT min(number) FROM feed_entry INDEXED BY feed_entry_alone WHERE feed = ?1 AND team = '' AND at >= ?2))
-    AND iif(e.team = '', e.at >= ?2, e.team IN (SELECT team FROM feed_team WHERE feed = ?1 AND newest >= ?2))
-  ORDER BY e.number)
+  SELECT text FROM feed_entry WHERE feed = ?1 AND at >= ?2 AND number >= (
+    SELECT min(number) FROM feed_entry INDEXED BY feed_entry_at WHERE feed = ?1 AND at >= ?2)
+  ORDER BY number)
 
 -- name: feed_texts
-SELECT e.number, e.text FROM feed_entry e WHERE e.feed = ?1 AND e.number >= (
-    SELECT min(n) FROM (
-      SELECT (SELECT x.number FROM feed_entry x INDEXED BY feed_entry_team WHERE x.feed = t.feed AND x.team = t.team
-              ORDER BY x.number LIMIT 1) AS n
-      FROM feed_team t WHERE t.feed = ?1 AND t.newest >= ?2
-      UNION ALL
-      SELECT min(number) FROM feed_entry INDEXED BY feed_entry_alone WHERE feed = ?1 AND team = '' AND at >= ?2))
-    AND iif(e.team = '', e.at >= ?2, e.team IN (SELECT team FROM feed_team WHERE feed = ?1 AND newest >= ?2))
-  ORDER BY e.number
+SELECT number, text FROM feed_entry WHERE feed = ?1 AND at >= ?2 AND number >= (
+    SELECT min(number) FROM feed_entry INDEXED BY feed_entry_at WHERE feed = ?1 AND at >= ?2)
+  ORDER BY number
 
 -- name: feed_rows
 SELECT key, text FROM feed_row INDEXED BY feed_row_order WHERE feed = ?1 AND list = ?2 ORDER BY position, key

@@ -119,21 +119,11 @@ CREATE TABLE feed_entry (
   number   INTEGER NOT NULL,
   position INTEGER NOT NULL,
   at       REAL NOT NULL,            -- seconds since 1970: when it arrived
-  team     TEXT NOT NULL,            -- entries that leave the file together; empty: none
   text     TEXT NOT NULL,
   about    TEXT NOT NULL,            -- what the file does not show: flags, source, handlers, cause
   PRIMARY KEY (feed, number)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX feed_entry_team ON feed_entry (feed, team, number);
-CREATE INDEX feed_entry_alone ON feed_entry (feed, at) WHERE team = '';
-
--- The newest entry of each of those groups.
-CREATE TABLE feed_team (
-  feed   TEXT NOT NULL,
-  team   TEXT NOT NULL,
-  newest REAL NOT NULL,
-  PRIMARY KEY (feed, team)
-) STRICT, WITHOUT ROWID;
+CREATE INDEX feed_entry_at ON feed_entry (feed, at, number);
 
 -- What entries are found by.
 CREATE TABLE feed_key (

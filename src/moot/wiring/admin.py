@@ -85,10 +85,11 @@ class Admin(Opener):
             made = made.replace(adopted=f"{adoption.said} (from {files})" if adoption.said else "")
             other = (one.flat for one in call.packs.mirrors if one.flat)
             elsewhere = tuple(path for path in other if os.path.lexists(os.path.join(place.root, path)))
-            return made.replace(elsewhere=elsewhere, told=tuple(call.take_warnings()))
+            lines = tuple(line for one in call.packs.having("adopted") for line in one.adopted(call))
+            return made.replace(elsewhere=elsewhere, told=tuple(call.take_warnings()), found=lines)
 
     def _workspace(self) -> Workspace:
-        return open_workspace(self._cwd, self._env, via=self._via, named=self._named)
+        return open_workspace(self._cwd, self._env, progress=self.progress, via=self._via, named=self._named)
 
     def restore(self, file: str, *, force: bool) -> RestoreResult:
         """Replace the log with a backup, even if the log cannot be opened."""

@@ -51,23 +51,6 @@ class Events(Subject):
         self.write(root, b'{"events": [], "lastEventId": 0, "retentionPolicy": "24h"}')
 
 
-class Decisions(Subject):
-    """The decisions. An entry that is added by hand becomes an event."""
-
-    def add(self, root: str, number: int) -> None:
-        decision = {"decision": f"Number {number}", "rationale": "x", "plan": "01-02"}
-        self.update(root, lambda file: file["decisions"].append(decision))
-
-    def stored(self) -> int:
-        return len(self.events("decision:made"))
-
-    def shown(self, root: str) -> int:
-        return len(self.content(root)["decisions"])
-
-    def empty(self, root: str) -> None:
-        self.write(root, b'{"decisions": []}')
-
-
 class Context(Subject):
     """Keys that agents put into the shared context themselves."""
 
@@ -85,7 +68,7 @@ class Context(Subject):
 @pytest.mark.parametrize("name", TORTURES)
 @pytest.mark.parametrize(
     ("file", "subject"),
-    [("events", Events), ("decisions", Decisions), ("shared-context", Context)],
+    [("events", Events), ("shared-context", Context)],
     ids=str,
 )
 def test_nothing_is_lost_whatever_happens_to_a_file(

@@ -29,6 +29,7 @@ class Site:
         self.root = self.moot.repo
         self.out = tmp_path / "out"
         self.out.mkdir()
+        self._registered: dict[str, str] = {}
         assert self.moot("init", "--pack", "gsd").code == 0
 
     # --- files of the project ----------------------------------------------------------------------------------------
@@ -43,16 +44,21 @@ class Site:
         """Configure handlers: `task_failed` stands for `task:failed`."""
         self.configure({"event_handlers": {kind.replace("_", ":"): names for kind, names in lists.items()}})
 
-    def script(self, name: str, body: str = "", *, mode: int = 0o755) -> Path:
-        """A handler. Without a body it writes down what it gets, and that it ran."""
-        path = self.root / ".planning" / "handlers" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        plain = name.partition(".")[0]
-        # One write for each line: several of them may run at once.
-        body = body or f'it=$(cat); printf "%s\\n" "$it" >> "{self.out}/{plain}"; echo {plain} >> "{self.out}/order"'
-        path.write_text(body if body.startswith("#!") else f"#!/bin/sh\n{body}\n")
-        path.chmod(mode)
+    def script(self, name: str, body: str = "", more: str = "") -> Path:
+        """A handler, registered with more lines of TOML. Without a body it writes down what it gets."""
+        path = self.root / "handlers" / name
+        path.parent.mkdir(exist_ok=True)
+        body = body or f'it=$(cat); printf "%s\\n" "$it" >> "{self.out}/{name}"'  # one write: several may run at once
+        path.write_text(f"#!/bin/sh\n{body}\n")
+        path.chmod(0o755)
+        self.register(name, f'run = ["handlers/{name}"]\n{more}')
         return path
+
+    def register(self, name: str, lines: str) -> None:
+        """Register a handler in moot.toml, with these lines of TOML."""
+        self._registered[name] = lines
+        tables = (f"[pack.gsd.handlers.{one}]\n{text}\n" for one, text in self._registered.items())
+        (self.root / "moot.toml").write_text("\n".join(('packs = ["gsd"]\n', *tables)))
 
     def plan(self, plan: str, *lines: str, tasks: int = 0, root: Path | None = None) -> Path:
         """Write the file of a plan: lines of front matter, and so many tasks."""
@@ -61,9 +67,6 @@ class Site:
         body = "".join(f'<task type="auto">\n  <name>Task {n}: Part {n}</name>\n</task>\n' for n in range(1, tasks + 1))
         path.write_text("\n".join(("---", *lines, "---", "", "<tasks>", body, "</tasks>", "")))
         return path
-
-    def settings(self, text: str) -> None:
-        (self.root / "moot.toml").write_text(f'packs = ["gsd"]\n\n{text}')
 
     def board(self, name: str) -> Any:
         return json.loads((self.root / ".planning" / "blackboard" / f"{name}.json").read_text())
@@ -101,14 +104,13 @@ class Site:
         path = self.out / name
         return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
-    def order(self) -> list[str]:
-        path = self.out / "order"
-        return path.read_text().split() if path.exists() else []
-
     def effects(self) -> dict[str, str]:
         """The unfinished effects: handlers and states."""
-        found = self.moot("effects", "--json").result
-        return {one["handler"]: one["state"] for one in found}
+        return {one["handler"]: one["state"] for one in self.moot("effects", "--json").result}
+
+    def ran(self) -> dict[str, dict[str, Any]]:
+        """The last effect of each handler, whatever came of it."""
+        return {one["handler"]: one for one in reversed(self.moot("effects", "--all", "--json").result)}
 
     def check(self) -> tuple[int, list[dict[str, Any]]]:
         """The check command: its exit code and what it names."""

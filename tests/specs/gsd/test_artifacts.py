@@ -89,7 +89,6 @@ def test_a_change_of_something_unannounced_opens_a_record_and_resolves_dependenc
         project.emit(MODIFIED)
     else:
         project.take(MODIFIED)
-    assert "not_created" in project.flags_of(1)
     assert record(project)["modifiedBy"] == "01-02"
     assert [(e["type"], e.get("requiredBy")) for e in project.events_shown] == [
         ("artifact:modified", None),

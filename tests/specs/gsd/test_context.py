@@ -114,35 +114,6 @@ def test_the_built_in_handlers_are_active_without_a_configuration(project: Proje
     }
 
 
-@pytest.mark.proves("S4-HAN-06")
-def test_each_can_be_addressed_by_its_name_and_does_nothing_when_it_is_left_out(project: Project) -> None:
-    lists: dict[str, list[str]] = {
-        "task:completed": ["builtin:blackboard-sync"],
-        "artifact:created": [],
-        "decision:made": [],
-        "checkpoint:reached": [],
-        "task:failed": [],
-    }
-    (project.root / ".planning" / "config.json").write_text(json.dumps({"event_handlers": lists}))
-    for event in samples.IN_ORDER:
-        project.emit(event)
-    assert len(project.events_shown) == 10, "the log and the file have all events"
-    assert len(context(project)["completed_tasks"]) == 1
-    assert project.file("decisions") == {"decisions": []}
-    assert project.ask("checkpoints") == []
-    assert project.file("errors") == {"errors": []}
-    assert mail_of(project, "@orchestrator") == []
-    names = ["blackboard-sync", "dependency-resolver", "decision-tracker", "orchestrator", "error-handler"]
-    lists = {kind: [f"builtin:{name}"] for kind, name in zip(lists, names, strict=True)}
-    (project.root / ".planning" / "config.json").write_text(json.dumps({"event_handlers": lists}))
-    project.emit(samples.decided("Again"))
-    project.emit(samples.reached())
-    project.emit(failed(task=9))
-    assert len(project.file("decisions")["decisions"]) == 1
-    assert len(project.ask("checkpoints")) == 1
-    assert len(project.file("errors")["errors"]) == 1
-
-
 @pytest.mark.proves("S4-HAN-07")
 def test_the_shared_context_has_its_keys_and_keeps_those_of_agents(project: Project) -> None:
     found = context(project)

@@ -11,7 +11,7 @@ import pytest
 
 from moot import Workspace
 from moot.core.errors import Unknown, Usage
-from tests.specs.gsd.board import AGENT, CLAIMED, EVENTS, FOLDER, REACHED, Board, until
+from tests.specs.gsd.board import AGENT, CLAIMED, EVENTS, FOLDER, Board, until
 from tests.surfaces.command import PATIENCE
 
 
@@ -57,30 +57,18 @@ def test_another_names_all_paths_of_an_agent_or_a_plan(board: Board) -> None:
 # Waiting plans
 
 
-@pytest.mark.proves("S4-INS-02")
-def test_one_query_lists_waiting_plans_and_whether_a_running_plan_works_on_what_they_need(board: Board) -> None:
-    board.plan_file("01-01", "must_haves:", "  artifacts:", "    - path: src/made.ts", tasks=("Make it",))
-    board.gsd.need("01-03", ["src/claimed.ts", "src/made.ts", "src/nobody.ts"])
-    board.gsd.need("01-04", "src/nobody.ts")
-    board.start("01-02", 1)
-    claim(board, "01-02", "src/claimed.ts")
-    found = {one["plan"]: {gone["artifact"]: gone for gone in one["missing"]} for one in asked(board, "waiting")}
-    assert list(found) == ["01-03", "01-04"]
-    third = found["01-03"]
-    assert {name: (one["maker"], one["expected_from"]) for name, one in third.items()} == {
-        "src/claimed.ts": ("01-02", "01-02"),  # it runs, and has claimed the path
-        "src/made.ts": ("", "01-01"),  # its file says so, and it does not run
-        "src/nobody.ts": ("", ""),
+@pytest.mark.proves("S4-INS-02", "S4-DEP-01")
+def test_one_query_lists_waiting_plans_with_what_is_missing_and_since_when(board: Board) -> None:
+    board.gsd.need("01-03", ["src/a.ts", "src/b.ts"])
+    board.gsd.need("01-04", "src/b.ts")
+    found = {one["plan"]: one["missing"] for one in asked(board, "waiting")}
+    assert {plan: [one["artifact"] for one in missing] for plan, missing in found.items()} == {
+        "01-03": ["src/a.ts", "src/b.ts"],
+        "01-04": ["src/b.ts"],
     }
-    assert all(one["since"] for one in third.values())
-    board.start("01-01", 1)
-    (made,) = [one for one in board.gsd.waiting()[0].missing if one.artifact == "src/made.ts"]
-    assert made.maker == "01-01"
-    said = board("gsd", "waiting").out.splitlines()
-    assert said[0] == "01-03"
-    assert "  needs src/claimed.ts (01-02 works on it)" in said
-    assert "  needs src/nobody.ts (nobody is known to make it)" in said
-    board.emit({"type": "artifact:created", "path": "src/nobody.ts", "createdBy": "01-02"})
+    assert all(one["since"] for missing in found.values() for one in missing)
+    assert board("gsd", "waiting").out.splitlines()[0].startswith("01-03 waits for src/a.ts since 20")
+    board.emit({"type": "artifact:created", "path": "src/b.ts", "createdBy": "01-02"})
     assert [one.plan for one in board.gsd.waiting()] == ["01-03"]
 
 
@@ -125,7 +113,7 @@ def test_one_query_shows_all_tasks_of_a_phase_with_times_agent_and_last_error(ne
         ("01-05", 1): "stalled",
     }
     assert found["01-02", 1]["error"] == "Tests fail"
-    assert (found["01-02", 2]["error"], found["01-02", 2]["runs"]) == ("First try", 2)
+    assert found["01-02", 2]["runs"] == 2
     assert found["01-05", 1]["agent"] == "gsd-sleeper"
     assert found["01-02", 1]["started"]
     assert found["01-02", 1]["ended"]
@@ -164,10 +152,11 @@ def test_all_phases_and_one_plan_are_shown_too(board: Board) -> None:
         "Phase 02: 0 of 1 task completed; 0 of 1 plan done",
     ]
     details = board.gsd.plan("2-1")
-    assert (details.plan.plan, details.plan.state, details.plan.decisions) == ("02-01", "blocked", ("dec-001",))
+    assert (details.plan.plan, details.plan.state, details.plan.decisions) == ("02-01", "waiting", ("dec-001",))
     assert board("gsd", "plan", "02-01").out.splitlines() == [
-        "02-01 blocked 0/1 after 01-01",
+        "02-01 waiting 0/1",
         "  1 planned Three",
+        "  after 01-01",
         "  dec-001 Use jose (Edge)",
         "  depends on 01-01",
     ]
@@ -205,7 +194,7 @@ def bytes_of(board: Board) -> dict[str, bytes]:
         (EVENTS, lambda c: c["events"].append({"type": "task:failed"}), r"events\[\d\].error: expected a text"),
         (EVENTS, lambda c: c["events"].append({"type": "task:complete"}), r"Did you mean task:completed\?"),
         (EVENTS, lambda c: c.update(lastEventId=1), r"lastEventId: expected 3 or more, found 1"),
-        (EVENTS, lambda c: c.update(retentionPolicy="soon"), r'retentionPolicy is "soon"'),
+        (EVENTS, lambda c: c.update(retentionPolicy="soon"), r'retentionPolicy stays 24h: "soon"'),
         (f"{FOLDER}/claims.json", lambda c: c["claims"].clear(), r"claims.a.ts: expected"),
         (f"{FOLDER}/shared-context.json", lambda c: c.update(current_phase="99"), r'current_phase: expected "01", as'),
         (
@@ -261,25 +250,6 @@ def test_a_plan_none_of_whose_tasks_runs_is_not_shown_as_running(board: Board) -
     assert board.gsd.plan("01-05").plan.state == "running"
 
 
-@pytest.mark.proves("S4-INS-02")
-def test_a_plan_that_stands_still_is_not_said_to_work_on_what_others_need(new_board: Callable[..., Board]) -> None:
-    board = new_board("stalled_after = 1\n")
-    board.plan_file("01-01", "must_haves: {artifacts: [src/made.ts]}", tasks=("Make it",))
-    board.gsd.need("01-03", "src/made.ts")
-
-    def said() -> str:
-        return board("gsd", "waiting").out.splitlines()[1]
-
-    board.start("01-01", 1)
-    until(lambda: said() == "  needs src/made.ts (01-01 makes it, and is stalled)", "the plan stalls")
-    (made,) = board.gsd.waiting()[0].missing
-    assert (made.maker, made.expected_from, made.expected_state) == ("", "01-01", "stalled")
-    board.emit({**REACHED, "plan": "01-01", "task": 1})
-    assert said() == "  needs src/made.ts (01-01 makes it, and waits for you)"
-    board.fail("01-01", 1)
-    assert said() == "  needs src/made.ts (01-01 makes it, and has failed)"
-
-
 def test_a_claim_without_a_plan_is_shown_without_one(board: Board) -> None:
     with Workspace(board.root) as ada:
         ada.join("Ada")
@@ -288,27 +258,6 @@ def test_a_claim_without_a_plan_is_shown_without_one(board: Board) -> None:
 
 
 # The check of plans
-
-
-@pytest.mark.proves("S4-INS-05")
-def test_the_check_judges_the_plans_as_they_are_in_the_files(board: Board) -> None:
-    after = {"01-01": "01-03", "01-02": "01-01", "01-03": "01-02"}
-    for plan, before in after.items():
-        board.plan_file(plan, f"depends_on: [{before}]", tasks=("One",))
-    before_check = bytes_of(board)
-    circle = board("gsd", "check")
-    assert circle.code == 6
-    assert "these plans depend on each other: 01-01 → 01-03 → 01-02 → 01-01" in circle.out
-    assert bytes_of(board) == before_check  # nothing was taken into the log
-    board("gsd", "phase", "01")
-    board.plan_file("01-01", tasks=("One",))
-    good = board("gsd", "check")
-    assert (good.code, "depend on each other" in good.out) == (0, False)
-    board.plan_file("01-02", "depends_on: [01-09]", tasks=("One",))
-    (problem,) = board.gsd.check().problems
-    assert (problem.message, bool(problem.remedy)) == ("depends_on: there is no plan 01-09", True)
-    (board.root / problem.file).with_name("01-09-SUMMARY.md").write_text("Done.\n")
-    assert board.gsd.check().problems == ()
 
 
 @pytest.mark.proves("S4-INS-05")

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 @pytest.fixture
 def busy(board: Board) -> Board:
     """Two waves: a task is done, one has failed, one waits for the user, and a plan waits for an artifact."""
-    board.plan_file("01-01", "wave: 1", "must_haves:", "  artifacts:", "    - path: a.ts", tasks=("Model", "Checks"))
+    board.plan_file("01-01", "wave: 1", tasks=("Model", "Checks"))
     board.plan_file("01-02", "wave: 1", tasks=("Database",))
-    board.plan_file("01-03", "wave: 2", "depends_on: [01-01]", tasks=("API",))
+    board.plan_file("01-03", "wave: 2", "depends_on: [01-01]", "needs: [a.ts]", tasks=("API",))
     board.complete("01-01", 1)
     board.start("01-01", 2, "Checks")
     board.gsd.emit("file:claimed", ["agent=gsd-executor", "plan=01-01", "path=a.ts"])
@@ -36,11 +36,12 @@ def test_the_section_shows_what_is_urgent_first_and_then_everything_by_wave(busy
     section = shown.partition("Phase 01: ")[2].partition("\nAgents")[0].partition("\nBoard")[0].splitlines()
     assert section[0] == "tasks 1/4, 1 failed, 1 running, plans 0/3"
     urgent = [line.split()[:2] for line in section[1:4]]
-    assert urgent == [["01-02", "failed"], ["01-01", "running"], ["01-03", "blocked"]]
+    assert urgent == [["01-02", "failed"], ["01-01", "running"], ["01-03", "waiting"]]
     rest = "\n".join(section[4:])
     for part in ("wave 1", "wave 2", "2 running Checks", "1 failed Database The port is taken", "holds a.ts"):
         assert part in rest
-    assert "needs a.ts (01-01 works on it)" in rest
+    assert "after 01-01" in rest
+    assert "needs a.ts" in rest
     assert "dec-001 Use jose (02-*)" in rest
 
 
@@ -51,18 +52,18 @@ def test_programs_get_the_state(busy: Board) -> None:
     assert (phase["phase"], phase["completed"], phase["failed"]) == ("01", 1, 1)
     assert [one["decision"] for one in found[0]["state"]["decisions"]] == ["Use jose"]
     states = {plan["plan"]: plan["state"] for plan in phase["plans"]}
-    assert states == {"01-01": "running", "01-02": "failed", "01-03": "blocked"}
+    assert states == {"01-01": "running", "01-02": "failed", "01-03": "waiting"}
 
 
 @pytest.mark.parametrize("size", [(80, 24), (40, 24)])
 def test_it_is_live_and_fits(busy: Board, size: tuple[int, int]) -> None:
     with Glass(busy.moot, "watch", size=size) as glass:
-        glass.until("Phase 01: tasks 1/4, 1 failed", "01-02 failed 0/1", "01-01 running 1/2", "01-03 blocked 0/1")
+        glass.until("Phase 01: tasks 1/4, 1 failed", "01-02 failed 0/1", "01-01 running 1/2", "01-03 waiting 0/1")
         assert all(len(line) <= size[0] for line in glass.text.splitlines())
         busy.start("01-02", 1, "Database")
         busy.complete("01-02", 1)
         busy.emit({**REACHED, "plan": "01-01", "task": 2})
-        glass.until("Phase 01: tasks 2/4, 1 for you", "01-01 waiting 1/2")
+        glass.until("Phase 01: tasks 2/4, 1 for you", "01-01 asking 1/2")
         assert "01-02 failed" not in glass.text
 
 

@@ -160,8 +160,22 @@ class Saying(Record):
     prints: tuple[str, ...] = ()  # the fingerprint of that entry: see `moot.core.deciders.feed`
 
 
-_TABLES = ("reactions", "closers", "forms", "verbs", "effects", "forgives", "pipeline")
-PARTS = ("observe", "hear", "same", "move", "lines", *_TABLES, "address", "guard", "check", "due", "watch", "concerns")
+_TABLES = ("reactions", "closers", "forms", "verbs", "effects", "pipeline")
+PARTS = (
+    "observe",
+    "hear",
+    "same",
+    "move",
+    "lines",
+    *_TABLES,
+    "address",
+    "guard",
+    "check",
+    "due",
+    "watch",
+    "concerns",
+    "adopted",
+)
 
 
 class Protocol:
@@ -178,7 +192,6 @@ class Protocol:
     verbs: Mapping[str, str] = {}  # `moot PACK WORD`: each word with the "module:attribute" of its `Verb`
     methods: str = ""  # "module:attribute" of the `PackMethods` with these verbs
     effects: str = ""  # "module:attribute" of its `PackEffects`: handlers that its own configuration names
-    forgives: bool = False  # whether a registered handler that cannot be used stops nothing but itself; it reports it
     driver: str = ""  # "module:attribute" of its `PackDriver`: `moot run PACK` (see `moot.runs.verbs`)
 
     def __init__(self, pack: Pack, settings: Mapping[str, Any] | None = None) -> None:
@@ -231,6 +244,10 @@ class Protocol:
 
     def watch(self, _call: Call) -> PackView | None:
         """Its section of `moot watch`. Reads only."""
+
+    def adopted(self, _call: Call) -> Iterable[str]:
+        """What `moot init` found in the files of the project, in lines. Reads only."""
+        return ()
 
     def concerns(self, _call: Call) -> Iterable[Concern]:
         """What a person should look at: for `moot needs-me`, `watch` and `doctor`. Reads only."""

@@ -34,20 +34,17 @@ def settings_of(pack: Pack, table: Mapping[str, Any], file: str | None) -> dict[
         for inner, defect in placed(pack.settings[key], value):
             at = ".".join(map(str, (*place, *inner)))
             wrong.append(((*place, *inner), f"{at}: expected {defect.expected}, got {defect.found}"))
-    unusable = [] if "forgives" in pack.parts else _unusable(table.get("handlers", {}))
+    handlers = table.get("handlers", {})
+    unusable = [problem for handler in handlers.values() for problem in handler.get("wrong", ())]
     if wrong or unusable:
         problems = [*_placed(file or "moot.toml", wrong), *unusable]
         raise _bad(file or "moot.toml", sorted(problems, key=lambda problem: problem["line"]))
-    return {key: given.get(key, schema["default"]) for key, schema in pack.settings.items()}
+    values = {key: given.get(key, schema["default"]) for key, schema in pack.settings.items()}
+    return {**values, "handlers": handlers} if "handlers" in table else values
 
 
 def bad_settings(file: str, place: Place, said: Sequence[str]) -> Usage:
     return _bad(file, _placed(file, [(place, text) for text in said]))
-
-
-def _unusable(handlers: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The problems of the registered handlers that cannot be used (`moot.settings.handlers`)."""
-    return [problem for handler in handlers.values() for problem in handler.get("wrong", ())]
 
 
 def _placed(file: str, wrong: Sequence[tuple[Place, str]]) -> list[dict[str, Any]]:

@@ -17,9 +17,9 @@ This module does not know what the values mean.
 from __future__ import annotations
 
 import re  # noqa: TID253 (this module itself is loaded on demand)
+from contextlib import contextmanager
 
 from moot.api.protocol import form
-from moot.core.errors import Unavailable
 from moot.core.record import Record
 
 TYPE_CHECKING = False
@@ -121,16 +121,6 @@ def dump(value: object, order: Mapping[str, Sequence[str]] | None = None, quoted
     return data
 
 
-def _yaml() -> Any:
-    try:
-        import yaml
-    except ImportError:
-        raise Unavailable(
-            "yaml_not_installed", "PyYAML, which reads YAML files, is not installed.", "pip install 'moot[yaml]'"
-        ) from None
-    return yaml
-
-
 def _decode(data: bytes, largest: int) -> str:
     if len(data) > largest:
         raise TornYaml(f"the text is larger than {largest} bytes", 1, 1)
@@ -151,10 +141,37 @@ def _place(text: str, at: int) -> Place:
     return before.count("\n") + 1, len(before) - before.rfind("\n")
 
 
+def load_texts(text: str) -> Any:
+    """Parse what people write: everything that PyYAML reads, each scalar as text (`01`, `yes`). Raises `TornYaml`."""
+    import yaml
+
+    depth = 0
+    for event in _events(text):  # first: the loader below is recursive, and ends the process when the nesting is deep
+        depth += _DEEPER.get(type(event).__name__, 0)
+        if depth > DEEPEST:
+            mark = event.start_mark
+            raise TornYaml(f"the value is nested more than {DEEPEST} levels deep", mark.line + 1, mark.column + 1)
+    with _reporting(text):
+        return yaml.load(text, Loader=getattr(yaml, "CBaseLoader", yaml.BaseLoader))  # noqa: S506 (builds only texts)
+
+
+_DEEPER = {"MappingStartEvent": 1, "SequenceStartEvent": 1, "MappingEndEvent": -1, "SequenceEndEvent": -1}
+
+
 def _events(text: str) -> Iterator[Any]:
-    yaml = _yaml()
-    try:
+    import yaml
+
+    with _reporting(text):
         yield from yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+
+
+@contextmanager
+def _reporting(text: str) -> Iterator[None]:
+    """Raise what the parser reports as `TornYaml`."""
+    import yaml
+
+    try:
+        yield
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)

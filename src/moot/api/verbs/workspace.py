@@ -70,6 +70,7 @@ class Created(Record):
     exclude_file: str = ""
     exclude_problem: str = ""  # why the lines could not be written
     adopted: str = ""  # what was taken over from existing files of packs, in words
+    found: tuple[str, ...] = ()  # what packs found in the files of the project
     told: tuple[str, ...] = ()  # what could not be taken over, and other notices about the files
     elsewhere: tuple[str, ...] = ()  # files in the other layout of a pack's folder
     paragraph: str = PARAGRAPH
@@ -133,6 +134,7 @@ def init(opener: Opener, pack: tuple[str, ...], no_exclude: bool) -> Answer:
         f"{'Created a' if created.new else 'Found the'} workspace in {created.root} (state in {created.state}).",
         *([f"Active packs: {', '.join(created.packs)}."] if created.packs else []),
         *([f"Taken over from their files: {created.adopted}."] if created.adopted else []),
+        *created.found,
         *(one_line(text, 1000) for text in created.told),
         *(f"{one_line(path, 500)} is in the other layout; moot does not use it." for path in created.elsewhere),
         *([f"git ignores the files that they write: {created.exclude_file}"] if written else []),

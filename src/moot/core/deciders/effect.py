@@ -8,11 +8,8 @@ What always holds:
 - It is done once and then ends. Only a crash between performing it and recording that repeats it.
 - After the last attempt, or when it can never succeed, it is parked with the reason until somebody retries it by hand.
 - An effect that is no longer wanted is dropped with a reason. That is final.
-- An effect caused by another effect (`after`) records its depth in that chain. If its event came from a file, nobody
-  knows who wrote it: then every effect that was being performed may be the cause (`during`), and the deepest counts;
-  not one whose handler emits nothing (`silent`). Beyond `DEEPEST` it is parked at once; a pack may set a lower limit.
-  After a guess, the limit is `GUESSES` times as high: on a busy board, entries of others come while handlers run.
-- The effects of a list (`behind`) start in its order: one waits until the first attempt at the one before has ended.
+- An effect caused by another effect (`after`) records its depth in that chain. Beyond `DEEPEST` it is parked at once; a
+  pack may set a lower limit.
 
     (none)   → waiting            requested
     waiting  → taken              taken, once it is due
@@ -36,14 +33,10 @@ from moot.core.timestamps import parse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from moot.core.kind import Meta
 
-GUESSES = 3
 DEEPEST = 16  # effects, each caused by the one before; a longer chain is treated as a loop
 _SLOWEST = 3600.0  # seconds: upper bound of the back-off
-_PERHAPS = "caused by the one before, or by what was written into a file while that one ran"
 
 
 _AT_ONCE = 1e-9  # times the position: due since 1970 whatever the clock says, oldest first
@@ -52,16 +45,13 @@ _AT_ONCE = 1e-9  # times the position: due since 1970 whatever the clock says, o
 class Requested(Payload):
     type = "effect:requested"
     said = "requested {handler} for {on} of {stream}"
-    asides = (("during", "its event was written while {during:named} ran"),)
-    marks = ("handler", "on", "stream", "after", "behind", "during")
+    marks = ("handler", "on", "stream", "after")
     handler: str
     n: int  # the number of the causing event in this commit
     on: str  # its type
     stream: str
     after: str | None = None  # the effect that caused the event
     depth: int = 0  # number of effects before it in the chain
-    behind: str | None = None  # the effect before it in a list of handlers
-    during: dict[str, str] = {}  # noqa: RUF012  # its event may come from one of these: handlers by effect, the deepest first
 
 
 class EffectTaken(Payload):
@@ -73,7 +63,6 @@ class EffectTaken(Payload):
     attempt: int
     ttl: float  # seconds of silence after which the runner counts as dead
     over: str | None = None  # the dead runner that had it
-    silent: bool = False  # its handler emits no events and writes no files of packs, as moot.toml says
 
 
 class Done(Payload):
@@ -141,14 +130,6 @@ class Effect(Record):
     at: str = ""
     after: str | None = None
     depth: int = 0
-    behind: str | None = None
-    during: dict[str, str] = {}  # noqa: RUF012 (a record's default is never changed)
-    silent: bool = False
-
-    @property
-    def attempted(self) -> bool:
-        """Whether its first attempt has ended, or will never begin."""
-        return self.status not in ("waiting", "taken") or self.attempt > int(self.status == "taken")
 
     @property
     def ended(self) -> bool:
@@ -162,7 +143,7 @@ class Effect(Record):
 
 
 class RequestEffect(Record):
-    """`chain` names the effects that led to it, the direct cause last. `sure`: each is known to be a cause."""
+    """`chain` names the effects that led to it, the direct cause last."""
 
     handler: str
     n: int
@@ -171,14 +152,7 @@ class RequestEffect(Record):
     after: str | None = None
     depth: int = 0
     chain: str = ""
-    sure: bool = True
-    behind: str | None = None
-    during: Mapping[str, str] = {}
     deepest: int = DEEPEST
-
-    @property
-    def limit(self) -> int:
-        return self.deepest * GUESSES if self.during else self.deepest
 
 
 class TakeEffect(Record):
@@ -189,7 +163,6 @@ class TakeEffect(Record):
     ttl: float
     limit: int
     over: tuple[str, int] | None = None
-    silent: bool = False
 
 
 class FinishEffect(Record):
@@ -259,11 +232,11 @@ def back_off(first: float, tries: int, jitter: float) -> float:
 def _request(state: Effect, command: RequestEffect) -> list[Payload]:
     if state.status:
         raise Refused("effect_exists", f"The id {state.id} is already used.", "Try again.", effect=state.id)
-    fields = {name: value for name, value in command.__dict__.items() if name not in ("chain", "sure", "deepest")}
-    found: list[Payload] = [Requested(**{**fields, "during": dict(command.during)})]
-    if command.depth > command.limit:
-        how = "caused by the one before" if command.sure else _PERHAPS
-        found.append(Parked(attempt=0, reason=f"{command.depth} effects, each {how}: {command.chain}"))
+    fields = {name: value for name, value in command.__dict__.items() if name not in ("chain", "deepest")}
+    found: list[Payload] = [Requested(**fields)]
+    if command.depth > command.deepest:
+        reason = f"{command.depth} effects, each caused by the one before: {command.chain}"
+        found.append(Parked(attempt=0, reason=reason))
     return found
 
 
@@ -280,8 +253,7 @@ def _take(state: Effect, command: TakeEffect) -> list[Payload]:
             reason = f"its runner died {state.tries} times" if state.tries > 1 else "its runner died"
             return [Parked(attempt=state.attempt, reason=reason)]
     over = state.runner if state.status == "taken" else None
-    attempt, silent = state.attempt + 1, command.silent
-    return [EffectTaken(runner=command.runner, attempt=attempt, ttl=command.ttl, over=over, silent=silent)]
+    return [EffectTaken(runner=command.runner, attempt=state.attempt + 1, ttl=command.ttl, over=over)]
 
 
 def _retry(state: Effect, command: RetryEffect) -> list[Payload]:
@@ -348,12 +320,10 @@ def evolve(state: Effect, event: Payload, meta: Meta) -> Effect:
                 at=at,
                 after=event.after,
                 depth=event.depth,
-                behind=event.behind,
-                during=event.during,
             )
         case EffectTaken():
             tries = state.tries + 1
-            taken = {"runner": event.runner, "ttl": event.ttl, "attempt": event.attempt, "silent": event.silent}
+            taken = {"runner": event.runner, "ttl": event.ttl, "attempt": event.attempt}
             return state.replace(status="taken", tries=tries, at=at, **taken)
         case Done():
             return state.replace(status="done", runner=None, detail=event.detail, reason="", at=at)

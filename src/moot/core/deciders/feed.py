@@ -9,7 +9,7 @@ What always holds:
 
 Each pack has at most one feed, `feed/<pack>`. The pack defines what an entry is; this kind knows only numbers:
 
-    feed:posted     an entry. `keys` are what it is found by, `group` are entries that leave the file together
+    feed:posted     an entry. `keys` are what it is found by
     feed:listed     rows of a list that follows from the entries, such as the finished tasks; a key has one row
     feed:noted      a text between the entries, in the words of the person or agent that wrote it into the file
     feed:rotated    the file continues in a new part; what came before is in the named one
@@ -62,22 +62,19 @@ def _sorted(value: Any) -> Any:
 class Posted(Payload):
     type = "feed:posted"
     said = "#{number} {event:json}"
-    asides = (("during", "written while {during:named} ran"),)
     words = ("event",)
     names = ("flags",)
-    marks = ("stamps", "source", "keys", "group", "prints", "handled", "series", "during")
+    marks = ("stamps", "source", "keys", "prints", "handled", "series")
     number: int
     event: dict[str, Any]  # without its number
     stamps: tuple[str, ...] = ()  # the keys that show the number
     flags: tuple[str, ...] = ()
     source: str | None = None  # the file that it came from
     keys: dict[str, tuple[str, ...]] = {}  # noqa: RUF012 (a record's default is never changed)
-    group: str = ""
     prints: tuple[str, ...] = ()
     handled: tuple[str, ...] = ()  # the pack's own handlers that acted on it, in this commit
     series: dict[str, int] = {}  # noqa: RUF012  # numbers of other series that it uses up
     cause: int = 0  # the number of the entry that it follows from
-    during: dict[str, str] = {}  # noqa: RUF012  # it may come from one of these effects: handlers by effect
 
     @property
     def shown(self) -> dict[str, Any]:
@@ -136,6 +133,7 @@ class Feed(Record):
     notes: int = 0
     values: dict[str, Any] = {}  # noqa: RUF012
     set_at: int = 0  # `last` when the values changed
+    before: dict[str, Any] = {}  # noqa: RUF012  # the values before that
     series: dict[str, int] = {}  # noqa: RUF012  # the highest number of each
     parts: tuple[tuple[str, int], ...] = ()  # the files that it was rotated into, and where each ends
 
@@ -156,12 +154,10 @@ class PostEntry(Record):
     flags: tuple[str, ...] = ()
     source: str | None = None
     keys: Mapping[str, tuple[str, ...]] = {}
-    group: str = ""
     prints: tuple[str, ...] = ()
     handled: tuple[str, ...] = ()
     series: Mapping[str, int] = {}
     cause: int = 0
-    during: Mapping[str, str] = {}
 
 
 class ListRows(Record):
@@ -243,12 +239,10 @@ def _posted(state: Feed, command: PostEntry) -> Posted:
         flags=command.flags,
         source=command.source,
         keys={key: tuple(values) for key, values in command.keys.items() if values},
-        group=command.group,
         prints=tuple(dict.fromkeys(command.prints)),
         handled=command.handled,
         series=dict(command.series),
         cause=command.cause,
-        during=dict(command.during),
     )
 
 
@@ -273,7 +267,9 @@ def evolve(state: Feed, event: Payload, _meta: Meta) -> Feed:
         case FeedSet():
             last = max(state.last, event.last)
             values = {**state.values, **event.set}
-            return state.replace(values=values, last=last, set_at=last if event.set else state.set_at)
+            if not event.set:
+                return state.replace(last=last)
+            return state.replace(values=values, last=last, set_at=last, before=state.values)
         case _:
             raise TypeError(f"not an event of a feed: {event!r}")
 

@@ -15,7 +15,7 @@ A file that was written before the log had any entry is adopted: its numbers are
     also      another key for the number, unless the entry has a value of its own there
     last      the key of the highest number that was ever used
     keep      the key of a text such as `24h`: older entries leave the file, and stay in the log
-    kept      the default of that text
+    kept      the setting of the pack that has the default of that text
 
 Other keys of the object are kept. To render, the texts of all entries are put together; to absorb, those at the
 beginning of the file that are unchanged are skipped without parsing them.
@@ -36,7 +36,7 @@ from moot.core.record import Record
 from moot.core.schema import Defect, defects
 from moot.core.schema.phrases import shown
 from moot.location import worktrees
-from moot.mirrors.forms.retention import seconds_of
+from moot.settings import seconds
 from moot.views import feeds, states
 
 TYPE_CHECKING = False
@@ -98,8 +98,6 @@ class FeedForm(Form):
     def misfits(cls, fields: Mapping[str, Any], roles: Sequence[str]) -> Iterator[tuple[tuple[str, ...], str]]:
         if fields["author"] not in roles:
             yield ("author",), f"there is no role {fields['author']!r}; known: {', '.join(roles) or 'none'}"
-        if seconds_of(fields.get("kept", "24h")) is None:
-            yield ("kept",), f"kept: expected a number with m, h or d, such as 24h, got {fields['kept']!r}"
 
     def __init__(self, spec: MirrorSpec, packs: Packs) -> None:
         super().__init__(spec, packs)
@@ -109,7 +107,10 @@ class FeedForm(Form):
         self.speakers = (self._writer.principal,)
         self._list, self._type = names["entries"], names.get("type", "type")
         self._number, self._also, self._last = names.get("number", ""), names.get("also"), names.get("last", "")
-        self._keep, self._kept = names.get("keep"), names.get("kept", "24h")
+        self._keep = names.get("keep")
+        self._kept = next(pack.values for pack in packs.packs if pack.name == spec.pack).get(
+            names.get("kept", ""), "24h"
+        )
         self._head = f"{{\n  {dumps(self._list)}: [\n{feeds.PLACE}".encode()
 
     def follows(self, event: Event) -> bool:
@@ -136,8 +137,7 @@ class FeedForm(Form):
 
     def _since(self, state: Feed, one: Instance) -> float:
         """When the oldest entries that the file shows have arrived."""
-        policy = seconds_of(self._values(state)[self._keep]) if self._keep else None
-        return one.now - policy if policy is not None else 0.0
+        return one.now - _length(self._values(state)[self._keep]) if self._keep else 0.0
 
     def _written(self, text: bytes, values: Mapping[str, Any]) -> bytes:
         """The file with the entries in `text`. Joined as bytes: it may have megabytes."""
@@ -338,19 +338,26 @@ class FeedForm(Form):
     ) -> tuple[dict[str, Any], tuple[Notice, ...]]:
         """The other keys that this file changes. One in an old copy changes nothing."""
         before = memo if isinstance(memo, dict) else self._values(state)
-        if content.corrected or (self._last and (_whole(content.rest.get(self._last)) or 0) < state.set_at):
+        last = _whole(content.rest.get(self._last)) or 0
+        if content.corrected or (self._last and last < state.set_at):
             return {}, ()
         news = {
             key: value
             for key, value in content.rest.items()
             if key != self._last and (key not in before or before[key] != value or type(before[key]) is not type(value))
         }
-        notices: tuple[Notice, ...] = ()
-        if self._keep in news and seconds_of(news[self._keep]) is None:
-            wrong, now = shown(news.pop(self._keep)), self._values(state)[self._keep]
-            said = f"{self.spec.path}: {self._keep} is {wrong}; expected a number with m, h or d. {now} stays in force."
-            notices = (Notice("bad_retention", said),)
-        return news, notices
+        if self._keep is None or self._keep not in news or last < state.last:  # an old copy does not change how long
+            return {key: value for key, value in news.items() if key != self._keep}, ()
+        wanted, now = news[self._keep], self._values(state)[self._keep]
+        before = {self._keep: self._kept, **state.before.get(self.spec.name, {})}[self._keep]
+        if not _length(wanted):
+            why = f"{shown(wanted)} is not a number with m, h or d"
+        elif wanted == before and last == state.set_at:
+            why = f"this is a copy from before it was changed from {before}. Change it again after the next event"
+        else:
+            return news, ()
+        del news[self._keep]
+        return news, (Notice("bad_retention", f"{self.spec.path}: {self._keep} stays {now}: {why}."),)
 
     def take(self, work: Work, one: Instance, content: FeedContent, memo: Any, facts: FeedNews) -> Taken:  # noqa: ARG002
         notices, refused = list(facts.notices), []
@@ -386,6 +393,11 @@ class FeedForm(Form):
                 raise  # the entry is valid: it stays in the file, and the next call takes it
             return error
         return None
+
+
+def _length(text: object) -> float:
+    """The seconds of `90m`, `24h` or `7d`; 0 for anything else."""
+    return seconds(text) or 0.0 if isinstance(text, str) and text[-1:] in ("m", "h", "d") else 0.0
 
 
 def _whole(value: object) -> int | None:

@@ -10,7 +10,7 @@ from moot.core.deciders.artifact import NAME_LIMIT, CreateArtifact, ModifyArtifa
 from moot.core.deciders.claims import who_holds
 from moot.core.errors import Refused
 from moot.core.paths import escape
-from moot.packs.gsd import plan_needs, tasks
+from moot.packs.gsd import tasks
 from moot.packs.gsd.claims import held_by
 from moot.packs.gsd.ids import same_plan
 from moot.packs.gsd.telling import FEED, plan_principal
@@ -35,10 +35,7 @@ def decide(telling: Telling) -> None:
     if len(names) < len(set(new)):
         telling.flag("unusable_names: names that are empty or have line breaks cannot be looked up")
     who = _who(telling, maker)
-    plan_needs.ask_again(work, path)
     if known is None:
-        if telling.type == "artifact:modified":
-            telling.flag("not_created: no artifact:created came before it")
         work.do("artifact", path, CreateArtifact(creator=who, paths=(path,), provides=names[:NAME_LIMIT]), pack=FEED)
         known, names = path, names[NAME_LIMIT:]
     changes = tuple(text for text in event.get("changes", ()) if text.strip())

@@ -24,24 +24,30 @@ LIST = tasks.CHECKPOINTS
 
 
 def present(telling: Telling) -> None:
-    """`orchestrator`: put the checkpoint before the user, and tell the orchestrating agent."""
+    """`orchestrator`: put the checkpoint before the user, and tell the orchestrating agent.
+
+    A checkpoint that moot's own verb has reached is before the user already.
+    """
     work, event = telling.work, telling.event
-    identity = f"k-{work.token(7)}"
-    command = ReachCheckpoint(
-        who=_who(telling),
-        kind=event["checkpointType"],
-        question=event["awaiting"],
-        awaiting=event["awaiting"],
-        options=_options(event.get("options")),
-        task=telling.task,
-    )
-    earlier = tasks.open_checkpoints(telling)
-    work.do("checkpoint", identity, command, pack=FEED)
-    keep(telling, identity, earlier)
-    about = f"{event['plan']} task {event['task']} ({event['checkpointType']})"
-    telling.tell(
-        (ORCHESTRATORS,), f"{identity}: {about} awaits: {event['awaiting']}", thread=identity, task=telling.task
-    )
+    own = "checkpoint" in telling.keys
+    identity = telling.keys["checkpoint"][0] if own else f"k-{work.token(7)}"
+    if not own:
+        command = ReachCheckpoint(
+            who=_who(telling),
+            kind=event["checkpointType"],
+            question=event["awaiting"],
+            awaiting=event["awaiting"],
+            options=_options(event.get("options")),
+            task=telling.task,
+        )
+        work.do("checkpoint", identity, command, pack=FEED)
+        about = f"{event['plan']} task {event['task']} ({event['checkpointType']})"
+        text = f"{identity}: {about} awaits: {event['awaiting']}"
+        telling.tell((ORCHESTRATORS,), text, thread=identity, task=telling.task)
+    if "task" in event:
+        row = {"id": identity, "plan": event["plan"], "task": event["task"], "number": telling.number}
+        telling.put(LIST, telling.task, row)
+        tasks.release(telling)  # a completion of the task no longer counts
 
 
 def decide(telling: Telling) -> bool:
@@ -53,14 +59,6 @@ def decide(telling: Telling) -> bool:
         return False
     telling.flag(f"repeat: {same.id} already awaits the same")
     return True
-
-
-def keep(telling: Telling, identity: str, earlier: list[str]) -> None:
-    """Keep the id of a new checkpoint with its task. A completion of the task no longer counts."""
-    event = telling.event
-    row = {"id": identity, "plan": event["plan"], "task": event["task"], "number": telling.number}
-    telling.put(LIST, telling.task, {**row, **({"earlier": earlier} if earlier else {})})
-    tasks.hold(telling)
 
 
 def _open(telling: Telling) -> list[Checkpoint]:

@@ -6,6 +6,8 @@ so that all spellings of a file are one.
 
 from __future__ import annotations
 
+import os
+
 from moot.api.protocol import content
 from moot.api.protocol.hearing import accepted, prepared
 from moot.core.deciders.custom_event import is_type
@@ -14,7 +16,6 @@ from moot.core.json_codec import dumps
 from moot.core.schema import Defect
 from moot.core.schema.phrases import shown
 from moot.core.text import closest
-from moot.packs.gsd import durations
 from moot.packs.gsd.ids import is_task, plan_of
 
 TYPE_CHECKING = False
@@ -42,8 +43,6 @@ def checked(work: Work, pack: Pack, saying: Saying) -> Saying:
     data, outside = (saying.data, []) if custom else _relative(saying.data, saying)
     saying = saying.replace(data=data)
     beyond = [*content.too_deep(data), *_unwritable(data), *outside, *_wrong(saying.type, data)]
-    if not saying.adopting:
-        flags += content.clock_flags(data.get("timestamp"), saying.now)
     return accepted(pack, saying, beyond, (*flags, *_odd(saying.type, data)))
 
 
@@ -77,6 +76,14 @@ def check_type(pack: Pack, saying: Saying) -> None:
         )
 
 
+def real_paths(saying: Saying) -> dict[str, str]:
+    """Absolute paths that lead into the project through a link above it, each with its real path."""
+    listed = saying.data.get("paths")
+    given = [saying.data.get("path"), saying.data.get("artifact"), *(listed if isinstance(listed, list) else ())]
+    away = [path for path in given if isinstance(path, str) and path.startswith("/") and "\0" not in path]
+    return {path: os.path.realpath(path) for path in away if content.relative(path, saying.roots) is None}
+
+
 def _is_number(key: str, value: Any) -> bool:
     """Whether a field is the number of the event, as some emitters write it."""
     return key == "eventId" or (key == "id" and isinstance(value, int) and not isinstance(value, bool))
@@ -108,8 +115,6 @@ def _wrong(kind: str, data: dict[str, Any]) -> Iterator[Defect]:
     noun = kind.partition(":")[0]
     if noun in ("task", "checkpoint") and "task" in data and not is_task(data["task"]):
         yield Defect("task", "a whole number from 1", shown(data["task"]))
-    if kind == "task:completed" and "duration" in data and durations.seconds(data["duration"]) is None:
-        yield Defect("duration", "a length such as 15min, 1h30min or 45s", shown(data["duration"]))
     if kind == "dependency:satisfied" and isinstance(data.get("requiredBy"), list):
         plans = [plan_of(one) for one in data["requiredBy"]]
         if None not in plans and len(set(plans)) < len(plans):

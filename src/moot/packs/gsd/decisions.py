@@ -7,7 +7,6 @@ an affected task. Agents that only use files are told through the mailbox of the
 from __future__ import annotations
 
 from moot.core.deciders.decision import AFFECTS_LIMIT, MakeDecision
-from moot.core.deciders.feed import fingerprint
 from moot.core.errors import Held
 from moot.packs.gsd import tasks
 from moot.packs.gsd.ids import covers, decision_id, decision_of, is_pattern, plan_of
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
     from moot.packs.gsd.telling import Telling
 
-LIST, SERIES, MIRROR = "decisions", "decision", "decisions"
+LIST, SERIES = "decisions", "decision"
 _TOLD = "told"  # a list: which plan was told of which decision
 
 
@@ -107,18 +106,12 @@ def _phase(plan: Any) -> str:
     return str(plan).partition("-")[0]
 
 
-def prints(event: dict[str, Any]) -> tuple[str, ...]:
-    """The fingerprint of the decision in `decisions.json`."""
-    return (f"{MIRROR}:{fingerprint(row_of(event))}",)
-
-
 def track(telling: Telling) -> None:
-    """`decision-tracker`: add the decision to `decisions.json`."""
+    """`decision-tracker`: add the decision to `decisions.json`, and tell the affected plans that are running now.
+
+    Agents of moot are told by moot itself.
+    """
     telling.put(LIST, telling.event["id"], row_of(telling.event))
-
-
-def tell_running(telling: Telling) -> None:
-    """Tell the affected plans that are running now, if moot knows their agents only from files."""
     running = telling.rows.between("active_agents", "", "\uffff").values()
     for plan in dict.fromkeys(row["plan"] for row in running):
         if any(covers(entry, plan) for entry in telling.event["affects"]):

@@ -11,8 +11,7 @@ from weakref import WeakKeyDictionary
 
 from moot.core.principal import label
 from moot.core.text import age
-from moot.packs.gsd import claims, handlers, runs, tasks
-from moot.packs.gsd.handlers import table_of
+from moot.packs.gsd import claims, tasks
 from moot.packs.gsd.ids import decision_of, task_of
 from moot.packs.gsd.taking import finish
 from moot.packs.gsd.telling import FEED, Telling
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 
     from moot.core.event import Draft
     from moot.engine.unit_of_work import Work
-    from moot.packs.gsd.handlers import HandlerTable
 
     Event = dict[str, Any]
 
@@ -39,7 +37,6 @@ def close(work: Work) -> None:
 def echo(work: Work, start: int, cause: Telling | None = None) -> None:
     """Post an event for each decision since the draft `start`. `cause`: the event that they follow from."""
     drafts = work.drafts[start:]
-    table = cause.handlers if cause is not None else table_of(work)
     satisfied: dict[str, list[str]] = {}
     for draft in drafts:
         if draft.type == "dependency:satisfied":
@@ -48,12 +45,11 @@ def echo(work: Work, start: int, cause: Telling | None = None) -> None:
             known += [plan for plan in plans if plan not in known]
             continue
         for event in _events(work, draft):
-            _post(work, event, table, cause)
-    if handlers.RESOLVER in table.built_in("artifact:created"):
-        for artifact, plans in satisfied.items():
-            if plans:
-                said = {"type": "dependency:satisfied", "artifact": _path(work, artifact), "requiredBy": plans}
-                _post(work, (said, (), {}), table, cause)
+            _post(work, event, cause)
+    for artifact, plans in satisfied.items():  # `dependency-resolver`
+        if plans:
+            said = {"type": "dependency:satisfied", "artifact": _path(work, artifact), "requiredBy": plans}
+            _post(work, (said, (), {}), cause)
     _done[work] = len(work.drafts)
 
 
@@ -65,10 +61,10 @@ def _path(work: Work, artifact: str) -> str:
 Posting = tuple[dict[str, "Any"], tuple[str, ...], dict[str, list[str]]]  # an event, its flags and its keys
 
 
-def _post(work: Work, posting: Posting, table: HandlerTable, cause: Telling | None) -> None:
+def _post(work: Work, posting: Posting, cause: Telling | None) -> None:
     event, flags, keys = posting
     stamped = {**event, "timestamp": cause.at if cause is not None else work.at}
-    telling = Telling(work, stamped, by=work.by, flags=flags, handlers=table)
+    telling = Telling(work, stamped, by=work.by, flags=flags)
     telling.keys |= keys
     telling.group_plan = keys.get("of", [None])[0]
     telling.keys.pop("of", None)
@@ -78,15 +74,7 @@ def _post(work: Work, posting: Posting, table: HandlerTable, cause: Telling | No
         from moot.packs.gsd import decisions
 
         decisions.allot(telling)
-    step = runs.RunStep()
-    if event["type"] == runs.COMPLETED:
-        step = runs.held_step(step, tasks.open_checkpoints(telling))
-        telling.flags += step.flags
-    finish(telling, step)
-    if event["type"] == "checkpoint:reached" and "task" in event:
-        from moot.packs.gsd import checkpoints
-
-        checkpoints.keep(telling, keys["checkpoint"][0], tasks.open_checkpoints(telling))
+    finish(telling)
     if event["type"] == "checkpoint:resolved":
         from moot.packs.gsd import checkpoints
 
@@ -175,8 +163,6 @@ def _moved(work: Work, draft: Draft, key: str) -> Iterator[Posting]:
         event["taskName"] = row.get("name") or task.title
     if draft.type == "task:completed":
         flags = ("no_commit: the completion names no commit",)
-    if draft.type != "task:started":
-        flags += tasks.ended_by_another(row, work.by, event["agent"])
     yield event, flags, {}
 
 

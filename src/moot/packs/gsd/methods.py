@@ -26,9 +26,7 @@ if TYPE_CHECKING:
 
     from moot.packs.gsd.status_records import HeldPath, PhaseStatus, WaitingPlan
     from moot.packs.gsd.verbs.emit import EmittedEvents
-    from moot.packs.gsd.verbs.emitter import EmitterFile
     from moot.packs.gsd.verbs.events import BoardEvent
-    from moot.packs.gsd.verbs.handlers import HandledEvent
     from moot.packs.gsd.verbs.looking import PlanDetails
     from moot.packs.gsd.verbs.need import PlanNeeds
     from moot.packs.gsd.verbs.wait import PhaseOutcome, PlanOutcome
@@ -136,17 +134,3 @@ class Blackboard(PackMethods):
     def check(self) -> Any:
         """Check the files; the same as `Workspace.pack_check("gsd")`."""
         return self._ask("gsd check", locals())
-
-    def handlers(
-        self,
-        event: int | None = None,
-        *,
-        since: str | None = None,
-        until: str | None = None,
-        open: bool = False,
-        limit: int = 50,
-    ) -> list[HandledEvent]:
-        return self._ask("gsd handlers", locals())
-
-    def emitter(self, *, replace: bool = False) -> EmitterFile:
-        return self._ask("gsd emitter", locals())

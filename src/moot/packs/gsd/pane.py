@@ -1,4 +1,4 @@
-"""The section of `moot watch`, and what a person should look at: failed and stalled tasks, plans that wait in vain."""
+"""The section of `moot watch`, and what a person should look at: failed and stalled tasks, blocked plans."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from moot.core.record import Record
 from moot.core.text import age, command_line, first_few, one_line
 from moot.packs.gsd import status_lines
 from moot.packs.gsd.status import Snapshot
-from moot.packs.gsd.status_records import DONE, FAILED, STALLED
-from moot.packs.gsd.vain_waits import vain_waits
+from moot.packs.gsd.status_records import BLOCKED, DONE, FAILED, STALLED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,7 +54,11 @@ def concerns(call: Call) -> Iterator[Concern]:
     view = Snapshot(call)
     for name in view.phases():
         for plan in view.phase(name).plans:
-            waits = _waiting_for(view, plan.plan) if plan.state == FAILED else []
+            after = [name for name, facts in view.files.items() if plan.plan in facts.depends_on]
+            waits = [name for name in after if not view.is_done(name)] if plan.state == FAILED else []
+            if plan.state == BLOCKED:
+                said = f"{plan.plan} is blocked: {one_line(f'{plan.path}: {plan.blocked}', 300)}"
+                yield Concern("blocked", plan.plan, said, command_line("gsd plan", plan.plan), "", plan.plan)
             for task in plan.tasks:
                 if task.state == FAILED and waits:
                     about = f"{plan.plan}.{task.task}"
@@ -78,12 +81,3 @@ def concerns(call: Call) -> Iterator[Concern]:
             yield Concern(
                 "claim_expiring", claim.path, said, command_line("gsd claims", claim.path), claim.since, claim.agent
             )
-    yield from vain_waits(view)
-
-
-def _waiting_for(view: Snapshot, name: str) -> list[str]:
-    """The plans that wait for a plan: by their files, or for an artifact that it makes."""
-    found = [plan for plan, facts in view.files.items() if name in facts.depends_on and not view.is_done(plan)]
-    for plan, missing in view.missing.items():
-        found += [plan] if any(name in view.makers(one.artifact, plan) for one in missing) else []
-    return list(dict.fromkeys(found))

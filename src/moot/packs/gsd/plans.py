@@ -1,8 +1,10 @@
-"""What a plan file says: its wave, the plans it depends on, what it makes and touches, and its tasks.
+"""What a plan file says: its wave, what it waits for, and its tasks.
 
-A plan is `.planning/phases/<phase>/<plan>-PLAN.md`, as the planning system writes it: front matter, then a body with a
-`<task>` element for each task. `<plan>-SUMMARY.md` beside it says that the plan is done. Agents write these files by
-hand, so every part may be missing or malformed: what can be read counts, and the rest is a problem with its place.
+A plan is `.planning/phases/<phase>/<plan>-PLAN.md`, as the planning system writes it: front matter in YAML, then a body
+with a `<task>` element for each task. `<plan>-SUMMARY.md` beside it says that the plan is done.
+
+A plan whose front matter, `depends_on` or `needs` cannot be read may wait for anything, so it is blocked with the
+reason. What else cannot be read is a problem, and the rest counts.
 
 Pure. `moot.packs.gsd.sources` finds the files and takes them into the log.
 """
@@ -20,7 +22,8 @@ if TYPE_CHECKING:
 PLAN, SUMMARY = "PLAN.md", "SUMMARY.md"
 MOST = 1000  # entries of one list, and tasks
 _LONGEST = 1000  # characters of a path or of the name of a task
-_PROBLEMS = 20
+_FENCE, _ENDS = "---", ("---", "...")
+_NOTHING = ("", "~", "null", "Null", "NULL")
 
 
 class PlanFile(Record):
@@ -29,11 +32,9 @@ class PlanFile(Record):
     wave: int = 0  # 0: not given
     depends_on: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()  # artifacts that it says it needs
-    makes: tuple[str, ...] = ()  # artifacts that must exist when it is done
-    touches: tuple[str, ...] = ()  # files that it modifies
     tasks: tuple[str, ...] = ()  # the names of its tasks, in order
-    autonomous: bool = True  # whether it has no checkpoint for a person
-    problems: tuple[str, ...] = ()
+    unreadable: str = ""  # why it is not known what it waits for
+    problems: tuple[str, ...] = ()  # with that one
 
 
 def named(file: str, folder: str = "", ending: str = PLAN) -> PlanId | None:
@@ -49,106 +50,54 @@ def named(file: str, folder: str = "", ending: str = PLAN) -> PlanId | None:
 
 def read(data: bytes, plan: PlanId) -> PlanFile:
     """What the file of this plan says. Never raises."""
-    from moot.packs.gsd import front_matter  # imported late: most commands find the files as they were
-    from moot.packs.gsd.flow_values import Fault
+    from moot.api.protocol.strict_yaml import TornYaml, load_texts  # most commands find the files as they were
 
     try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        return PlanFile(problems=(f"line {line}: the text is not UTF-8",))
+        lines = data.decode("utf-8-sig").replace("\r\n", "\n").split("\n")
+    except UnicodeDecodeError:
+        return unreadable("the text is not UTF-8")
+    end = next((n for n, line in enumerate(lines[1:], 1) if line.rstrip() in _ENDS), None)
+    if lines[0].rstrip() != _FENCE or end is None:
+        return unreadable("the file does not begin with front matter between two lines ---")
+    tasks = tuple(_tasks("\n".join(lines[end + 1 :])))[:MOST]
     try:
-        found = front_matter.parse(text)
-    except Fault as fault:
-        return PlanFile(tasks=tuple(_tasks(text)), problems=(str(fault),))
-    reading = _Reading(found.fields, plan)
-    made = PlanFile(
-        wave=reading.wave(),
-        depends_on=reading.plans("depends_on"),
-        needs=reading.paths("needs"),
-        makes=reading.artifacts(),
-        touches=reading.paths("files_modified"),
-        tasks=tuple(_tasks(found.body))[:MOST],
-        autonomous=reading.truth("autonomous", default=True),
+        fields = load_texts("\n".join(lines[1:end]))
+    except TornYaml as torn:
+        return unreadable(f"line {torn.line + 1}, column {torn.column}: {torn.reason}", tasks)
+    if fields is None:
+        fields = {}
+    if not isinstance(fields, dict):
+        return unreadable("the front matter has no keys", tasks)
+    try:
+        before = _list(fields, "depends_on", lambda text: _plan(text, plan), "plan")
+        needs = _list(fields, "needs", _path, "path of this project")
+    except ValueError as error:
+        return unreadable(str(error), tasks)
+    if plan.name in before:
+        return unreadable("depends_on: the plan depends on itself", tasks)
+    said = fields.get("wave", "")
+    wave = phase_of(said)
+    problems = () if said in _NOTHING or (wave and len(wave) == 1) else (f"wave: {_short(said)} is not a whole number",)
+    return PlanFile(
+        wave=0 if problems or not wave else wave[0], depends_on=before, needs=needs, tasks=tasks, problems=problems
     )
-    problems = (*reading.identity(), *reading.problems, *map(str, found.doubts))
-    more = len(problems) - _PROBLEMS
-    return made.replace(problems=(*problems[:_PROBLEMS], *((f"{more} more problems",) if more > 0 else ())))
 
 
-class _Reading:
-    """Takes values out of the front matter, and notes what is wrong with them."""
+def unreadable(reason: str, tasks: tuple[str, ...] = ()) -> PlanFile:
+    return PlanFile(tasks=tasks, unreadable=reason, problems=(reason,))
 
-    def __init__(self, fields: dict[str, Any], plan: PlanId) -> None:
-        self._fields, self._plan = fields, plan
-        self.problems: list[str] = []
 
-    def identity(self) -> Iterator[str]:
-        """Contradictions between the front matter and the name of the file, which counts."""
-        phase = phase_of(str(self._fields.get("phase", "")).partition("-")[0])
-        if phase is not None and phase != self._plan.phase:
-            yield f"phase is {str(self._fields['phase'])[:80]!r}, but the file is that of plan {self._plan}"
-        said = str(self._fields.get("plan", ""))
-        number = plan_of(said) or plan_of(f"0-{said}")
-        if number is not None and number.number != self._plan.number:
-            yield f"plan is {said[:80]!r}, but the file is that of plan {self._plan}"
-
-    def wave(self) -> int:
-        said = self._fields.get("wave", "")
-        if said == "":
-            return 0
-        wave = phase_of(said)
-        if wave is None or len(wave) > 1:
-            self.problems.append(f"wave: expected a whole number, got {_short(said)}")
-            return 0
-        return wave[0]
-
-    def truth(self, key: str, *, default: bool) -> bool:
-        said = self._fields.get(key, "")
-        if said == "":
-            return default
-        if not isinstance(said, str) or said.lower() not in ("true", "false", "yes", "no"):
-            self.problems.append(f"{key}: expected true or false, got {_short(said)}")
-            return default
-        return said.lower() in ("true", "yes")
-
-    def plans(self, key: str) -> tuple[str, ...]:
-        found = self._each(key, self._texts(key), lambda text: _plan(text, self._plan), "plan")
-        if self._plan.name in found:
-            self.problems.append(f"{key}: the plan depends on itself")
-        return tuple(name for name in found if name != self._plan.name)
-
-    def paths(self, key: str) -> tuple[str, ...]:
-        return self._each(key, self._texts(key), _path, "path of this project")
-
-    def artifacts(self) -> tuple[str, ...]:
-        """The paths of `must_haves.artifacts`: of objects with a `path`, or of plain texts."""
-        musts = self._fields.get("must_haves", "")
-        listed = musts.get("artifacts", "") if isinstance(musts, dict) else ""
-        if not isinstance(listed, list):
-            if listed != "":
-                self.problems.append(f"must_haves.artifacts: expected a list, got {_short(listed)}")
-            return ()
-        said = [one.get("path", "") if isinstance(one, dict) else one for one in listed]
-        paths = [one for one in said if isinstance(one, str) and one and " " not in one]  # the others are descriptions
-        return self._each("must_haves.artifacts", paths, _path, "path of this project")
-
-    def _texts(self, key: str) -> list[str]:
-        said = self._fields.get(key, "")
-        if said == "":
-            return []
-        found = said if isinstance(said, list) else [said]
-        if isinstance(said, dict) or not all(isinstance(one, str) for one in found):
-            self.problems.append(f"{key}: expected a list of texts, got {_short(said)}")
-            return []
-        return found
-
-    def _each(self, key: str, said: list[str], meant: Callable[[str], str | None], what: str) -> tuple[str, ...]:
-        if len(said) > MOST:
-            self.problems.append(f"{key}: {len(said)} entries; only the first {MOST} count")
-        found = [(text, meant(text)) for text in said[:MOST]]
-        self.problems += [f"{key}: {_short(text)} is not a {what}" for text, one in found if one is None]
-        return tuple(dict.fromkeys(one for _, one in found if one is not None))
+def _list(fields: dict[Any, Any], key: str, meant: Callable[[str], str | None], what: str) -> tuple[str, ...]:
+    """The entries of a list, or of a text with one. Raises ValueError for anything that is not one."""
+    said = fields.get(key, "")
+    entries = said if isinstance(said, list) else [] if said in _NOTHING else [said]
+    if len(entries) > MOST:
+        raise ValueError(f"{key}: {len(entries)} entries; at most {MOST} are allowed")
+    found = [meant(one) if isinstance(one, str) else None for one in entries]
+    for entry, one in zip(entries, found, strict=True):
+        if one is None:
+            raise ValueError(f"{key}: {_short(entry)} is not a {what}")
+    return tuple(dict.fromkeys(one for one in found if one is not None))
 
 
 def _plan(text: str, own: PlanId) -> str | None:

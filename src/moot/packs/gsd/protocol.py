@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from moot.api.protocol import Protocol
-from moot.packs.gsd import plan_needs
+from moot.packs.gsd import needs
 from moot.packs.gsd.checks import checked
 from moot.packs.gsd.echo import close, echo
-from moot.packs.gsd.handlers import table_of
 from moot.packs.gsd.taking import take
 from moot.packs.gsd.tasks import show_plans
 from moot.packs.gsd.telling import Telling, instance_of
@@ -27,19 +26,18 @@ if TYPE_CHECKING:
 class Gsd(Protocol):
     """See the module."""
 
-    closers = (show_plans, close, plan_needs.close, close)  # an echo may end plans; what that satisfies is echoed
+    closers = (show_plans, close, needs.close, close)  # an echo may end plans; what that satisfies is echoed
     forms: Mapping[str, str] = {
         "plans": "moot.packs.gsd.sources:PlanForm",
         "summaries": "moot.packs.gsd.sources:SummaryForm",
         "config": "moot.packs.gsd.sources:ConfigForm",
     }
     effects = "moot.packs.gsd.effects:GsdEffects"
-    forgives = True
     verbs = TABLE
     methods = METHODS
 
     def observe(self, call: Call, saying: Saying) -> Mapping[str, Any]:
-        """Note the sign of life of the agent, and look up what the repository knows of what it says."""
+        """Note the sign of life of the agent, and look up what an event may need from outside the log."""
         from moot.location import ignore_case
         from moot.packs.gsd.ids import is_plan
 
@@ -52,10 +50,9 @@ class Gsd(Protocol):
 
             facts["cause"] = cause_of(call)
         if saying.spec.name != "*":
-            from moot.packs.gsd.evidence import doubts, real_paths
+            from moot.packs.gsd.checks import real_paths
 
             facts["real"] = real_paths(saying)
-            facts["doubts"] = () if saying.adopting else doubts(call, saying, facts["real"])
         return facts
 
     def due(self, call: Call) -> Callable[[Work], None] | None:
@@ -78,6 +75,11 @@ class Gsd(Protocol):
         from moot.packs.gsd.file_checks import check
 
         return check(call, files)
+
+    def adopted(self, call: Call) -> Iterable[str]:
+        from moot.packs.gsd.status_lines import adopted_lines
+
+        return adopted_lines(call)
 
     def hear(self, work: Work, saying: Saying) -> int | None:
         """Take one event; or over a surface, claims or releases of several `paths`, all of them or none."""
@@ -102,9 +104,8 @@ class Gsd(Protocol):
             work,
             saying.data,
             by=saying.sender.principal,
-            flags=(*saying.flags, *saying.facts.get("doubts", ())),
+            flags=saying.flags,
             source=saying.source,
-            handlers=table_of(work),
             settings=self.settings,
             facts=saying.facts,
             limit=saying.limit,
@@ -113,8 +114,6 @@ class Gsd(Protocol):
         if saying.adopting:
             telling.flag("adopted: it was in the file before moot")
         telling.cause = saying.facts.get("cause", 0)
-        if not saying.adopting:
-            telling.during = work.during or {}
         number = take(telling)
         echo(work, start, telling)
         return number

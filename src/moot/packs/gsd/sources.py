@@ -1,8 +1,7 @@
 """The files of a project that moot only reads: plans, their summaries, and `.planning/config.json`.
 
 Each plan is a document of the mirror `plans`, and each summary one of the mirror `summaries`, both by the plan's name.
-The configuration is the document of the mirror `config`. Decisions use the documents, as `PlanFacts` and
-`HandlerTable`.
+The configuration is the document of the mirror `config`. Decisions use the documents.
 """
 
 from __future__ import annotations
@@ -26,8 +25,9 @@ if TYPE_CHECKING:
     from moot.views.store import Store
 
 PLANS, SUMMARIES = "plans", "summaries"
+FILES = tuple(f"document/{PACK}.-.{mirror}." for mirror in (PLANS, SUMMARIES))  # how their streams begin
 _PHASES = ".planning/phases"
-_LISTS = ("depends_on", "needs", "makes", "touches", "tasks", "problems")
+_LISTS = ("depends_on", "needs", "tasks", "problems")
 
 
 class Unusable(Record):
@@ -41,6 +41,7 @@ class PlanFacts(plans.PlanFile):
 
     id: str = ""
     path: str = ""  # of its file; empty: it has none
+    since: str = ""  # when its file was last taken in
     summary: str = ""  # the path of its summary; empty: it has none
 
 
@@ -60,12 +61,10 @@ class PlanForm(_PhaseFiles):
     """Plan files, with what `moot.packs.gsd.plans` finds in them."""
 
     def leaves(self, content: bytes | Unusable, subject: str) -> Mapping[str, Any]:
-        if isinstance(content, Unusable):
-            return {PROBLEMS: [content.reason]}
         plan = plan_of(subject)
         assert plan is not None, "`found` yields names of plans"
-        said = plans.read(content, plan).plain()
-        return {f"/{name}": list(value) if name in _LISTS else value for name, value in said.items()}
+        known = plans.unreadable(content.reason) if isinstance(content, Unusable) else plans.read(content, plan)
+        return {f"/{name}": list(value) if name in _LISTS else value for name, value in known.plain().items()}
 
 
 class SummaryForm(_PhaseFiles):
@@ -80,16 +79,18 @@ class SummaryForm(_PhaseFiles):
 class ConfigForm(SourceForm):
     """`.planning/config.json`. Only `event_handlers` is taken from it."""
 
-    def read(self, data: bytes) -> tuple[object, bytes]:
-        return strict_json.load(data), data
+    def read(self, data: bytes) -> object:
+        return strict_json.load(data)
 
     def unusable(self, reason: str, data: bytes | None) -> Unusable:  # noqa: ARG002
         return Unusable(reason=reason)
 
-    def leaves(self, content: tuple[object, bytes] | Unusable, subject: str) -> Mapping[str, Any]:  # noqa: ARG002
+    def leaves(self, content: object, subject: str) -> Mapping[str, Any]:  # noqa: ARG002
         if isinstance(content, Unusable):
             return {PROBLEMS: [content.reason]}
-        return config_leaves(*content)
+        registered = next(pack.values for pack in self.packs.packs if pack.name == PACK).get("handlers", {})
+        named, problems = handlers.read(content, registered)
+        return {**handlers.leaves_of(named), **({PROBLEMS: problems} if problems else {})}
 
 
 def plan_paths(root: str, ending: str) -> Iterator[tuple[str, str]]:
@@ -101,25 +102,12 @@ def plan_paths(root: str, ending: str) -> Iterator[tuple[str, str]]:
                 yield plan.name, f"{_PHASES}/{folder}/{file}"
 
 
-def config_leaves(content: object, data: bytes) -> dict[str, Any]:
-    """The leaves of the document for this content of `config.json`. `data` are its bytes, for positions."""
-    from moot.core.json_places import JsonPlaces
-
-    places = JsonPlaces(data.decode("utf-8-sig", "replace"))
-
-    def where(place: str) -> str:
-        line, column = places.line_and_column(places.offset(place))
-        return f"line {line}, column {column}"
-
-    return handlers.leaves_of(handlers.read(content, where))
-
-
-def known_handlers(store: Store) -> handlers.HandlerTable:
-    """The handlers that are in force, outside a commit."""
+def known_handlers(store: Store) -> dict[str, tuple[str, ...]]:
+    """The custom handlers by type of event, outside a commit."""
     from moot.core.kind import kind_of
     from moot.views import states
 
-    return handlers.table_from(states.state(store, kind_of("document"), source_key(PACK, CONFIG))[0].leaves)
+    return handlers.all_of(states.state(store, kind_of("document"), source_key(PACK, CONFIG))[0].leaves)
 
 
 def plan_facts(work: Work, plan: str) -> PlanFacts:
@@ -142,7 +130,8 @@ def all_plans(store: Store) -> dict[str, PlanFacts]:
 def _facts(plan: str, written: Document | None, summary: Document | None) -> PlanFacts:
     said = {at.removeprefix("/"): value for at, value in (written.leaves if written else {}).items()}
     done = summary.leaves if summary is not None and PROBLEMS not in summary.leaves else {}
-    return PlanFacts.of({**said, "id": plan, "summary": done.get(PATH, "")})
+    since = (written.changed_at or written.at) if written else ""
+    return PlanFacts.of({**said, "id": plan, "since": since, "summary": done.get(PATH, "")})
 
 
 def _listed(folder: str, *, folders: bool = False) -> list[str]:

@@ -2,7 +2,8 @@
 
 A task is what its latest run says (the list `tasks` of the feed). It is stalled if its agent has sent no event for too
 long. Unless it has failed, it waits for the user while it has an open checkpoint, whether or not anybody announced its
-start or end. A plan is done when its declared tasks are completed, or when it has a summary.
+start or end. A plan is done when its declared tasks are completed, or when it has a summary: then its tasks are
+completed, too, except those that were started again.
 """
 
 from __future__ import annotations
@@ -12,10 +13,9 @@ from moot.core.errors import Unknown
 from moot.core.task.leases import has_lapsed
 from moot.packs.gsd.claims import TAKEN_AWAY
 from moot.packs.gsd.ids import covers, phase_name, phase_of, plan_of, task_of
-from moot.packs.gsd.plan_needs import UNANNOUNCED
-from moot.packs.gsd.runs import HELD
 from moot.packs.gsd.sources import PlanFacts, all_plans
 from moot.packs.gsd.status_records import (
+    ASKING,
     BLOCKED,
     COMPLETED,
     DONE,
@@ -25,10 +25,10 @@ from moot.packs.gsd.status_records import (
     READY,
     RUNNING,
     STALLED,
-    UNREADABLE,
     WAITING,
     HeldPath,
     MissingArtifact,
+    MissingPlan,
     PhaseStatus,
     PlanStatus,
     TaskStatus,
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 
     from moot.api.call import Call
     from moot.core.deciders.checkpoint import Checkpoint
-    from moot.packs.gsd.ids import PlanId
     from moot.views.store import Store
 
     Row = dict[str, Any]
@@ -67,9 +66,10 @@ class Snapshot:
         self.now = call.clock.wall_seconds()
         self.limits = settings(call)
         self.files: dict[str, PlanFacts] = all_plans(self.store)
-        self.missing, self.unannounced = _missing(self.store), _unannounced(self.store)
+        self.missing = _missing(self.store)
         self.claims = _claims(self)
         self.checkpoints = _open_checkpoints(self.store)
+        self._done: dict[str, bool] = {}
 
     # --- tasks -------------------------------------------------------------------------------------------------------
 
@@ -79,9 +79,11 @@ class Snapshot:
         if state == RUNNING:
             silent = max(0.0, self.now - self._last_sign(row))
             stalled = has_lapsed(silent, self.limits["stalled_after"])
-            state = WAITING if checkpoint is not None else STALLED if stalled else RUNNING
-        if state == HELD:
+            state = STALLED if stalled else RUNNING
+        if checkpoint is not None and state != FAILED:
             state = WAITING
+        elif state == FAILED and self._summary(row["plan"]) and not row.get("reopens"):
+            state = COMPLETED
         found = TaskStatus(
             plan=row["plan"],
             task=row["task"],
@@ -92,7 +94,6 @@ class Snapshot:
             started=row.get("started") or "",
             ended=row.get("ended") or "",
             duration=row.get("duration") or "",
-            seconds=row.get("seconds"),
             commit=row.get("commit") or "",
             error=row.get("error") or "",
             silent_for=silent,
@@ -100,6 +101,10 @@ class Snapshot:
             number=row.get("end") or 0,
         )
         return _asking(found, checkpoint) if checkpoint is not None and state == WAITING else found
+
+    def _summary(self, plan: str) -> str:
+        found = plan_of(plan)
+        return self.files.get(found.name, PlanFacts()).summary if found is not None else ""
 
     def _last_sign(self, row: Row) -> float:
         """When the agent of a running task last sent an event, in seconds since 1970."""
@@ -133,10 +138,11 @@ class Snapshot:
         assert known is not None, "the caller has checked it"
         plan, number = known[0].name, known[1]
         titles = self.files.get(plan, PlanFacts(id=plan)).tasks
-        title = titles[number - 1] if number <= len(titles) else ""
-        if name not in self.checkpoints:
-            return TaskStatus(plan, number, title, PLANNED)
-        return _asking(TaskStatus(plan, number, title, WAITING), self.checkpoints[name])
+        task = self._planned(plan, number, titles[number - 1] if number <= len(titles) else "")
+        return _asking(task.replace(state=WAITING), self.checkpoints[name]) if name in self.checkpoints else task
+
+    def _planned(self, plan: str, number: int, title: str) -> TaskStatus:
+        return TaskStatus(plan, number, title, COMPLETED if self._summary(plan) else PLANNED)
 
     # --- plans -------------------------------------------------------------------------------------------------------
 
@@ -145,64 +151,60 @@ class Snapshot:
         facts, known = self.files.get(name, PlanFacts(id=name)), list(tasks)
         begun = {task.task for task in known}
         titles = enumerate(facts.tasks, 1)
-        known += [TaskStatus(name, number, title, PLANNED) for number, title in titles if number not in begun]
+        known += [self._planned(name, number, title) for number, title in titles if number not in begun]
         known.sort(key=lambda task: task.task)
-        missing = self.missing.get(name, ())
+        missing, before = tuple(self.missing.get(name, ())), self._before(facts)
         return PlanStatus(
             plan=name,
             phase=_phase_of(name),
-            state=self._state(facts, known, bool(missing)),
+            state=self._state(facts, known, waits=bool(missing or before)),
             wave=facts.wave,
             declared=len(facts.tasks),
             depends_on=facts.depends_on,
             tasks=tuple(known),
-            missing=tuple(self.made_by(one, name) for one in missing),
-            unannounced=tuple(self.unannounced.get(name, ())),
+            missing=missing,
+            before=before,
+            blocked=facts.unreadable,
+            path=facts.path,
             claims=tuple(claim for claim in self.claims if plan_of(claim.plan) == plan_of(name)),
             problems=facts.problems,
         )
 
     def is_done(self, name: str) -> bool:
+        if name not in self._done:
+            self._done[name] = self._look_whether_done(name)
+        return self._done[name]
+
+    def _look_whether_done(self, name: str) -> bool:
         facts = self.files.get(name, PlanFacts(id=name))
         rows = feeds.rows(self.store, FEED, "tasks", (f"{name}.", f"{name}/"))
-        return _is_done(facts, sum(row["state"] == COMPLETED for row in rows.values()))
+        completed = [task for task, row in rows.items() if row["state"] == COMPLETED and task not in self.checkpoints]
+        return _is_done(facts, len(completed))
 
-    def _state(self, facts: PlanFacts, tasks: list[TaskStatus], missing: bool) -> str:  # noqa: FBT001
+    def _before(self, facts: PlanFacts) -> tuple[MissingPlan, ...]:
+        return tuple(MissingPlan(plan=one, since=facts.since) for one in facts.depends_on if not self.is_done(one))
+
+    def _state(self, facts: PlanFacts, tasks: list[TaskStatus], *, waits: bool) -> str:
         held = {task.state for task in tasks}
         if _is_done(facts, sum(task.state == COMPLETED for task in tasks)):
             return DONE
-        for state in (FAILED, STALLED, WAITING, RUNNING):
-            if state in held:
-                return state
-        if facts.problems and not tasks:
-            return UNREADABLE
-        if missing or not all(map(self.is_done, facts.depends_on)):
+        if facts.unreadable:
             return BLOCKED
-        return IDLE if COMPLETED in held else READY
+        for of_task, state in ((FAILED, FAILED), (STALLED, STALLED), (WAITING, ASKING), (RUNNING, RUNNING)):
+            if of_task in held:
+                return state
+        return WAITING if waits else IDLE if COMPLETED in held else READY
 
-    def makers(self, artifact: str, waiting: str) -> list[str]:
-        """The plans that are known to make an artifact, by a claim on the path or by their files."""
-        named = [plan for plan, facts in self.files.items() if artifact in (*facts.makes, *facts.touches)]
-        held = [claim.plan for claim in self.claims if claim.path == artifact]
-        plans = [plan.name for text in (*held, *named) if (plan := plan_of(text)) is not None]
-        return [name for name in dict.fromkeys(plans) if name != waiting]
-
-    def made_by(self, one: MissingArtifact, waiting: str) -> MissingArtifact:
-        """The missing artifact, with the plans that are known to make it."""
-        makers = {name: self._doing(name) for name in self.makers(one.artifact, waiting)}
-        running = next((name for name, state in makers.items() if state == RUNNING), "")
-        expected, state = next(iter(makers.items()), ("", ""))
-        return one.replace(maker=running, expected_from=expected, expected_state=state)
-
-    def _doing(self, name: str) -> str:
-        """What the tasks of a plan do that have begun and are not completed; empty if there are none."""
-        held = {task.state for task in self.tasks(f"{name}.", f"{name}/").get(name, ())}
-        return next((state for state in (RUNNING, WAITING, STALLED, FAILED) if state in held), "")
-
-    def runs(self, name: str) -> bool:
-        """Whether a task of the plan is running."""
-        rows = feeds.rows(self.store, FEED, "tasks", (f"{name}.", f"{name}/"))
-        return any(row["state"] == RUNNING for row in rows.values())
+    def waiting(self) -> list[WaitingPlan]:
+        """The plans that wait for artifacts or other plans, and those that are blocked, in order."""
+        found = []
+        for name in sorted({*self.files, *self.missing}, key=_order):
+            facts = self.files.get(name, PlanFacts(id=name))
+            missing, before = tuple(self.missing.get(name, ())), self._before(facts)
+            if (missing or before or facts.unreadable) and not self.is_done(name):
+                one = WaitingPlan(plan=name, missing=missing, plans=before, blocked=facts.unreadable, path=facts.path)
+                found.append(one)
+        return found
 
     def all_decisions(self) -> tuple[Row, ...]:
         """All decisions, oldest first."""
@@ -246,22 +248,14 @@ def plan_status(call: Call, plan: str) -> PlanStatus:
     return view.plan(found.name, view.tasks(f"{found.name}.", f"{found.name}/").get(found.name, ()))
 
 
-def waiting_plans(call: Call) -> list[WaitingPlan]:
-    """The plans that wait for artifacts, in order."""
-    view = Snapshot(call)
-    return [
-        WaitingPlan(plan=plan, missing=tuple(view.made_by(one, plan) for one in view.missing[plan]))
-        for plan in sorted(view.missing, key=_order)
-    ]
-
-
 def checkpoints(call: Call, plan: str) -> list[Checkpoint]:
     """The last checkpoint of each task of a plan, and every other one that is open, in order of the tasks."""
     found, store = plan_of(plan), call.engine.read()
     assert found is not None, "the caller has checked it"
-    rows = feeds.rows(store, FEED, "checkpoints", (f"{found.name}.", f"{found.name}/"))
+    rows = feeds.rows(store, FEED, CHECKPOINTS, (f"{found.name}.", f"{found.name}/"))
     last = [states.state(store, "checkpoint", row["id"])[0] for row in rows.values()]
-    every = {one.id: one for one in (*_open_of(store, found), *last)}
+    still = [one for one in queries.things(store, "checkpoint") if (of := task_of(one.task)) and of[0] == found]
+    every = {one.id: one for one in (*still, *last)}
     return sorted(every.values(), key=lambda one: (task_of(one.task) or (found, 0))[1])
 
 
@@ -295,12 +289,6 @@ def _open_checkpoints(store: Store) -> dict[str, Checkpoint]:
     return found
 
 
-def _open_of(store: Store, plan: PlanId) -> list[Checkpoint]:
-    """The open checkpoints of a plan, oldest first."""
-    named = [(task_of(state.task), state) for state in queries.things(store, "checkpoint")]
-    return [state for known, state in named if known is not None and known[0] == plan]
-
-
 def _missing(store: Store) -> Needs:
     """The artifacts that plans wait for, by plan."""
     found: Needs = {}
@@ -309,16 +297,6 @@ def _missing(store: Store) -> Needs:
             plan = plan_of(needer.removeprefix("plan:")) if needer.startswith("plan:") else None
             if plan is not None:
                 found.setdefault(plan.name, []).append(MissingArtifact(artifact=need.id, since=since))
-    return found
-
-
-def _unannounced(store: Store) -> Needs:
-    """The artifacts that plans went on without, by plan."""
-    found: Needs = {}
-    for artifact, row in feeds.rows(store, FEED, UNANNOUNCED).items():
-        for plan, about in row.items():
-            one = MissingArtifact(artifact=artifact, since=about["since"], expected_from=about["from"])
-            found.setdefault(plan, []).append(one)
     return found
 
 

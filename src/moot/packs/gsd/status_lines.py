@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from moot.core.text import age, counted, first_few, one_line
+from moot.engine.clock import local
 from moot.packs.gsd.status_records import (
+    ASKING,
     BLOCKED,
     COMPLETED,
     DONE,
@@ -12,7 +14,6 @@ from moot.packs.gsd.status_records import (
     READY,
     RUNNING,
     STALLED,
-    UNREADABLE,
     WAITING,
 )
 
@@ -21,8 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from typing import Any
 
+    from moot.api.call import Call
     from moot.api.protocol.pack_views import Line
-    from moot.packs.gsd.status_records import HeldPath, MissingArtifact, PhaseStatus, PlanStatus, TaskStatus
+    from moot.packs.gsd.status_records import HeldPath, PhaseStatus, PlanStatus, TaskStatus, WaitingPlan
 
 _LONG = 200
 _SHORT = 60
@@ -34,8 +36,8 @@ _TONES = {
     "waiting": "warn",
     "stalled": "bad",
     "failed": "bad",
-    "unreadable": "bad",
-    "blocked": "dim",
+    "asking": "warn",
+    "blocked": "bad",
     "planned": "dim",
 }
 
@@ -63,17 +65,14 @@ def summary_lines(phase: PhaseStatus) -> Iterator[Line]:
         yield (*plan_line(plan), ("  ", ""), *_now(plan))
 
 
-_URGENCY = (FAILED, STALLED, UNREADABLE, WAITING, RUNNING, IDLE, BLOCKED, READY)
+_URGENCY = (FAILED, STALLED, BLOCKED, ASKING, RUNNING, IDLE, WAITING, READY)
 
 
 def _now(plan: PlanStatus) -> Line:
     """What a plan does now, or why it does nothing."""
-    task = next((task for task in plan.tasks if task.state == plan.state), None)
-    if task is not None:
-        return task_line(task)
-    if plan.missing:
-        return missing_line(plan.missing[0])
-    return problem_line(plan.problems[0]) if plan.problems else ()
+    state = {ASKING: WAITING, WAITING: ""}.get(plan.state, plan.state)  # that of its task
+    task = next((task for task in plan.tasks if task.state == state), None)
+    return task_line(task) if task is not None else next(iter(needs_lines(plan)), ())
 
 
 def phase_lines(phase: PhaseStatus) -> Iterator[Line]:
@@ -85,17 +84,15 @@ def phase_lines(phase: PhaseStatus) -> Iterator[Line]:
         wave = plan.wave
         yield plan_line(plan)
         yield from (task_line(task, indent="  ") for task in plan.tasks)
-        yield from (missing_line(one, indent="  ") for one in plan.missing)
-        yield from (unannounced_line(one, indent="  ") for one in plan.unannounced)
+        yield from needs_lines(plan, indent="  ")
         yield from (claim_line(one, indent="  ") for one in plan.claims)
-        yield from (problem_line(one, indent="  ") for one in plan.problems)
 
 
 def plan_line(plan: PlanStatus) -> Line:
     total = plan.declared or len(plan.tasks)
     tasks = f" {plan.count(COMPLETED)}/{total}" if total else ""
-    after = f" after {first_few(plan.depends_on)}" if plan.depends_on and plan.state == "blocked" else ""
-    return ((plan.plan, "bold"), (f" {plan.state}", _TONES.get(plan.state, "")), (f"{tasks}{after}", ""))
+    tone = "dim" if plan.state == WAITING else _TONES.get(plan.state, "")
+    return ((plan.plan, "bold"), (f" {plan.state}", tone), (tasks, ""))
 
 
 def task_line(task: TaskStatus, indent: str = "") -> Line:
@@ -116,30 +113,44 @@ def task_line(task: TaskStatus, indent: str = "") -> Line:
     )
 
 
-def missing_line(one: MissingArtifact, indent: str = "") -> Line:
-    tone = "warn" if one.maker or one.expected_from else "bad"
-    return ((f"{indent}needs ", "dim"), (one_line(one.artifact, _LONG), "warn"), (f" ({who_makes(one)})", tone))
+def needs_lines(plan: PlanStatus, indent: str = "") -> Iterator[Line]:
+    """What a plan waits for, and what is wrong in its file."""
+    for problem in plan.problems:
+        yield ((f"{indent}! {one_line(f'{plan.path}: {problem}', _PROBLEM)}", "bad"),)
+    if plan.before and plan.state != DONE:
+        yield ((f"{indent}after ", "dim"), (first_few([one.plan for one in plan.before]), "warn"))
+    for one in plan.missing:
+        yield ((f"{indent}needs ", "dim"), (one_line(one.artifact, _LONG), "warn"))
 
 
-_BUT = {WAITING: ", and waits for you", STALLED: ", and is stalled", FAILED: ", and has failed"}
+def waits_for(plan: PlanStatus) -> str:
+    """What keeps a plan from going on, in one line."""
+    if plan.may_go_on:
+        return f"{plan.plan} has what it needs"
+    if plan.blocked:
+        return one_line(f"{plan.plan} is blocked: {plan.path}: {plan.blocked}", _PROBLEM)
+    names = [*(one.plan for one in plan.before), *(one.artifact for one in plan.missing)]
+    return one_line(f"{plan.plan} waits for {first_few(names)}", 500)
 
 
-def who_makes(one: MissingArtifact) -> str:
-    """Who works on an artifact, or should."""
-    if one.maker:
-        return f"{one.maker} works on it"
-    if not one.expected_from:
-        return "nobody is known to make it"
-    return f"{one.expected_from} makes it{_BUT.get(one.expected_state, '')}"
+def waiting_rows(one: WaitingPlan) -> list[tuple[str, str, str]]:
+    """What a plan waits for: the plan, each thing, and since when."""
+    things = [(before.plan, local(before.since)) for before in one.plans]
+    things += [(missing.artifact, local(missing.since)) for missing in one.missing]
+    things += [(f"blocked: {one.path}: {one.blocked}", "")] if one.blocked else []
+    return [(one.plan, one_line(what, _PROBLEM), since) for what, since in things]
 
 
-def unannounced_line(one: MissingArtifact, indent: str = "") -> Line:
-    """An artifact that a plan could expect, because the plan that makes it is done."""
-    return ((f"{indent}! {one_line(one.artifact, _LONG)} ({unannounced(one)})", "warn"),)
+def adopted_lines(call: Call) -> Iterator[str]:
+    """The phases of an adopted project, and how many of their plans are done, ready, waiting and blocked."""
+    from moot.packs.gsd.status import Snapshot
 
-
-def unannounced(one: MissingArtifact) -> str:
-    return f"{one.expected_from} is done, and has not announced it"
+    view = Snapshot(call)
+    for name in view.phases():
+        phase = view.phase(name)
+        counts = ((state, phase.plans_in(state)) for state in (READY, RUNNING, IDLE, ASKING, FAILED, WAITING, BLOCKED))
+        rest = "".join(f", {number} {state}" for state, number in counts if number)
+        yield f"Phase {name}: {phase.done} of {counted(len(phase.plans), 'plan')} done{rest}"
 
 
 def claim_line(one: HeldPath, indent: str = "") -> Line:
@@ -149,11 +160,6 @@ def claim_line(one: HeldPath, indent: str = "") -> Line:
         (one_line(one.path, _LONG), "busy"),
         (f" ({one_line(one.agent, _SHORT)}{left})", "dim"),
     )
-
-
-def problem_line(problem: str, indent: str = "") -> Line:
-    """What is wrong in the file of a plan."""
-    return ((f"{indent}! {one_line(problem, _PROBLEM)}", "bad"),)
 
 
 def decision_line(row: Mapping[str, Any]) -> Line:

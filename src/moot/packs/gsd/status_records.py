@@ -13,9 +13,9 @@ PLANNED, RUNNING, STALLED, WAITING, COMPLETED, FAILED = (
     "completed",
     "failed",
 )
-# The states of a plan. `blocked`: it waits for artifacts or for other plans. `idle`: some of its tasks are completed,
-# none runs, and it is not done. `unreadable`: its file says no task.
-READY, BLOCKED, IDLE, DONE, UNREADABLE = "ready", "blocked", "idle", "done", "unreadable"
+# The states of a plan. `waiting`: for artifacts or other plans. `blocked`: its file cannot be read, so what it waits
+# for is not known. `asking`: a task waits for the user. `idle`: it has begun, is not done, and none of its tasks runs.
+READY, BLOCKED, ASKING, IDLE, DONE = "ready", "blocked", "asking", "idle", "done"
 
 
 class TaskStatus(Record):
@@ -30,7 +30,6 @@ class TaskStatus(Record):
     started: str = ""
     ended: str = ""
     duration: str = ""
-    seconds: float | None = None
     commit: str = ""
     error: str = ""
     checkpoint: str = ""  # while it waits: the id of its oldest open checkpoint, its type, and what it awaits
@@ -42,23 +41,27 @@ class TaskStatus(Record):
 
 
 class MissingArtifact(Record):
-    """An artifact that a plan waits for. `maker` is the running plan that is known to work on it, if there is one.
-
-    `expected_state`: of the tasks of `expected_from`: running, waiting, stalled, failed; empty if none has begun.
-    """
+    """An artifact that a plan waits for."""
 
     artifact: str
     since: str
-    maker: str = ""
-    expected_from: str = ""  # the plan whose file says that it makes it
-    expected_state: str = ""
+
+
+class MissingPlan(Record):
+    """A plan that is not done, and that another one waits for."""
+
+    plan: str
+    since: str
 
 
 class WaitingPlan(Record):
-    """A plan that waits for artifacts."""
+    """A plan that waits for artifacts or for other plans, or is blocked: `blocked` is the reason, `path` its file."""
 
     plan: str
-    missing: tuple[MissingArtifact, ...]
+    missing: tuple[MissingArtifact, ...] = ()
+    plans: tuple[MissingPlan, ...] = ()
+    blocked: str = ""
+    path: str = ""
 
 
 class HeldPath(Record):
@@ -84,10 +87,17 @@ class PlanStatus(Record):
     depends_on: tuple[str, ...] = ()
     tasks: tuple[TaskStatus, ...] = ()
     missing: tuple[MissingArtifact, ...] = ()
-    unannounced: tuple[MissingArtifact, ...] = ()  # of plans before it that are done; it does not wait for them
+    before: tuple[MissingPlan, ...] = ()  # of `depends_on`, those that are not done
+    blocked: str = ""  # why it is not known what it waits for
+    path: str = ""  # of its file
     claims: tuple[HeldPath, ...] = ()
     decisions: tuple[str, ...] = ()  # the ids of those that affect it
     problems: tuple[str, ...] = ()
+
+    @property
+    def may_go_on(self) -> bool:
+        """Whether it waits for nothing."""
+        return self.state == DONE or not (self.missing or self.before or self.blocked)
 
     def count(self, state: str) -> int:
         return sum(task.state == state for task in self.tasks)
@@ -105,3 +115,6 @@ class PhaseStatus(Record):
     stalled: int
     waiting: int
     done: int  # plans
+
+    def plans_in(self, state: str) -> int:
+        return sum(plan.state == state for plan in self.plans)

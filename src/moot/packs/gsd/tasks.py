@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from moot.core import timestamps
 from moot.core.errors import Held
-from moot.core.principal import Actor, label, same_agent
+from moot.core.principal import Actor, label
 from moot.core.task import AddTask, MoveTask
 from moot.core.text import command_line, first_few
-from moot.packs.gsd import durations, runs
-from moot.packs.gsd.handlers import SYNC
-from moot.packs.gsd.ids import phase_name, plan_of, task_of
-from moot.packs.gsd.sources import PLANS, SUMMARIES, plan_facts
-from moot.packs.gsd.telling import FEED, ONLY, Telling, instance_of
+from moot.packs.gsd.ids import plan_of, task_of
+from moot.packs.gsd.sources import FILES, plan_facts
+from moot.packs.gsd.telling import FEED, ONLY, ORCHESTRATORS, Telling, instance_of
+from moot.views import queries
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,9 +24,11 @@ if TYPE_CHECKING:
     from moot.packs.gsd.rows import Rows
 
 LIST, LIFECYCLE = "tasks", "gsd/task"
-PLAN = "plan:"  # how the principals of agents begin that are known only by their plan and name
-CHECKPOINTS = "checkpoints"  # by task: the id of its last checkpoint, and those of earlier ones that were open then
-_UNKNOWN_TIME = "no_duration: the times of start and end do not give one"
+CHECKPOINTS = "checkpoints"  # by task: the id of its last checkpoint
+STARTED, COMPLETED, FAILED = "task:started", "task:completed", "task:failed"
+RUNNING = "running"
+MOVES = {STARTED: "claim", COMPLETED: "complete", FAILED: "fail"}
+AFTER = {STARTED: RUNNING, COMPLETED: "completed", FAILED: "failed"}
 
 
 def instance(telling: Telling) -> str:
@@ -37,58 +38,56 @@ def instance(telling: Telling) -> str:
     return telling.by
 
 
-def decide(telling: Telling) -> runs.RunStep:
-    """Move the task. Raises if another agent is running it and the caller can be told so."""
+def decide(telling: Telling) -> bool:
+    """Move the task. True if the event repeats what is known. Raises if another agent is running it and can be told so.
+
+        state of the task       task:started           task:completed         task:failed
+        ----------------------  ---------------------  ---------------------  ---------------------
+        none                    a run begins           a run without a start  a run without a start
+        running, same agent     repeat                 the run ends           the run ends
+        running, another agent  double start           the run ends           the run ends
+        completed               the next run           repeat                 a run without a start
+        failed                  the next run           a run without a start  repeat
+
+    Only a double start over a surface is refused: its caller can still do something else.
+    """
     work, event, name = telling.work, telling.event, telling.task
     actor = Actor(principal=instance(telling))
-    moves = ensure(telling, actor.principal)
-    row = telling.rows.get(LIST, name) or {}
-    task = work.task(name)
-    state, holder = (task.state, task.holder) if moves else (row.get("state", ""), row.get("instance"))
-    step = _step(telling, state, row, same_agent=holder == actor.principal)
-    if step.clash:
-        _clash(telling, name, holder or "", row.get("started") or task.since)
-    for flag in step.flags:
-        telling.flag(flag)
-    _fill(telling, repeat=step.repeat)
-    if telling.type == runs.COMPLETED and not step.repeat:
-        _flag_unannounced(telling)
-    if step.verb and moves:
-        move = MoveTask(verb=step.verb, actor=actor, reason=event.get("error"), flags=tuple(telling.flags))
+    moves, row = ensure(telling, actor.principal), telling.rows.get(LIST, name) or {}
+    state, after = row.get("state", ""), AFTER[telling.type]
+    if telling.type == STARTED and state == RUNNING and row["instance"] != actor.principal:
+        _clash(telling, name, row)
+        return True
+    if state == after:
+        telling.flag("repeat: " + ("this run has already started" if after == RUNNING else f"it has already {after}"))
+        return True
+    if telling.type != STARTED and state != RUNNING:
+        telling.flag("no_start: no task:started came before it")
+    if telling.type == COMPLETED:
+        _fill(telling, row)
+    waits = open_checkpoints(telling) if telling.type == COMPLETED else []
+    if waits:
+        telling.flag(f"open_checkpoint: {first_few(waits)} not answered yet; the completion counts from the answer on")
+    elif moves and work.task(name).state != after:
+        move = MoveTask(verb=MOVES[telling.type], actor=actor, reason=event.get("error"), flags=tuple(telling.flags))
         work.do("task", name, move, pack=FEED)
-    return step
-
-
-def _step(telling: Telling, state: str, row: dict[str, Any], *, same_agent: bool) -> runs.RunStep:
-    """The step for the event, also for a task whose completion is held, or will be."""
-    held = row.get("state") == runs.HELD
-    if held and telling.type == runs.STARTED and same_agent and state in (runs.RUNNING, runs.HELD):
-        return runs.RunStep(flags=("rerun: the completion of the last run, which was not counted yet, is taken back",))
-    step = runs.step(state, telling.type, same_agent=same_agent)
-    if telling.type != runs.STARTED:
-        step = step.replace(flags=(*step.flags, *ended_by_another(row, instance(telling), telling.event["agent"])))
-    early = runs.held_step(step, open_checkpoints(telling)) if telling.type == runs.COMPLETED else step
-    return runs.RunStep(flags=(runs.AGAIN,), repeat=True) if held and early.held else early
-
-
-def ended_by_another(row: dict[str, Any], principal: str, agent: str) -> tuple[str, ...]:
-    """The flag of the end of a run that another agent has started. `principal`, `agent`: who ends it.
-
-    An agent that is known only from files may be the same as one with a name, if they are of one kind.
-    """
-    holder = str(row.get("instance") or "")
-    if row.get("state") != runs.RUNNING or same_agent(holder, principal):
-        return ()
-    if row.get("agent") == agent and (holder.startswith(PLAN) or principal.startswith(PLAN)):
-        return ()
-    return (f"other_agent: the task was running under {row.get('agent')} ({label(holder)})",)
+    return False
 
 
 def open_checkpoints(telling: Telling) -> list[str]:
     """The ids of the open checkpoints of the task that the event names, oldest first."""
-    row = telling.rows.get(CHECKPOINTS, telling.task) or {}
-    names = [*row.get("earlier", ()), *([row["id"]] if row else [])]
-    return [name for name in names if telling.work.state("checkpoint", name).open]
+    return [name for name, task in _asking(telling.work, telling.rows, _plan(telling)).items() if task == telling.task]
+
+
+def _asking(work: Work, rows: Rows, plan: str) -> dict[str, str]:
+    """The open checkpoints of a plan, each with its task."""
+    known = {one.id: one.task or "" for one in queries.things(work.store, "checkpoint")}
+    known |= {row["id"]: task for task, row in rows.between(CHECKPOINTS, f"{plan}.", f"{plan}/").items()}
+    return {
+        name: task
+        for name, task in known.items()
+        if task.startswith(f"{plan}.") and work.state("checkpoint", name).open
+    }
 
 
 def ensure(telling: Telling, creator: str) -> bool:
@@ -107,10 +106,9 @@ def ensure(telling: Telling, creator: str) -> bool:
     return True
 
 
-def _clash(telling: Telling, name: str, holder: str, since: str) -> None:
+def _clash(telling: Telling, name: str, row: dict[str, Any]) -> None:
     """A start of a task that another agent is running."""
-    row = telling.rows.get(LIST, name) or {}
-    agent = row.get("agent") or label(holder)
+    holder, agent, since = str(row["instance"]), row["agent"], row["started"]
     said = f"{name} is running under {agent} ({label(holder)}) since {since}"
     if not telling.from_file:
         raise Held(
@@ -127,99 +125,73 @@ def _clash(telling: Telling, name: str, holder: str, since: str) -> None:
     telling.tell((holder, instance(telling)), text, thread=name, task=name)
 
 
-def _fill(telling: Telling, *, repeat: bool) -> None:
+def _fill(telling: Telling, row: dict[str, Any]) -> None:
     """Fill in the name and the duration of a completed task from its start."""
-    if telling.type != runs.COMPLETED:
-        return
-    row, event = telling.rows.get(LIST, telling.task) or {}, telling.event
-    running = row.get("state") == runs.RUNNING
+    event, running = telling.event, row.get("state") == RUNNING
     if "taskName" not in event and row.get("name"):
         telling.fill("taskName", row["name"], after="task")
     if "duration" not in event and running:
         started, ended = timestamps.parse(row.get("started", "")), telling.seconds
         if started is None or ended is None or ended < started:
-            telling.flag(_UNKNOWN_TIME)
+            telling.flag("no_duration: the times of start and end do not give one")
         else:
-            telling.fill(
-                "duration", durations.spelled(ended - started), after="commit" if "commit" in event else "taskName"
-            )
+            telling.fill("duration", _duration(ended - started), after="commit" if "commit" in event else "taskName")
     missing = [key for key in ("taskName", "duration") if key not in event]
-    if missing and not running and not repeat:
+    if missing and not running:
         telling.flag(f"incomplete: {' and '.join(missing)} cannot be filled in without the start")
     if "commit" not in event:
         telling.flag("no_commit: the completion names no commit")
 
 
-def _flag_unannounced(telling: Telling) -> None:
-    """Flag the last completion of a plan if nobody has announced what the plan must make."""
-    plan = plan_of(telling.event["plan"])
-    assert plan is not None, "the plan was checked"
-    facts = plan_facts(telling.work, plan.name)
-    ended = (runs.ENDED[runs.COMPLETED], runs.HELD)
-    completed = {name for name, row in of_plan(telling.rows, plan.name).items() if row["state"] in ended}
-    if not 0 < len(facts.tasks) <= len({*completed, telling.task}):
-        return
-    missing = [path for path in facts.makes if not telling.work.state("dependency", path).artifacts]
-    if missing:
-        telling.flag(f"unannounced: no artifact:created came for {first_few(missing)}, which plan {plan} makes")
+def _duration(length: float) -> str:
+    """A length in seconds in the form of the protocol: `1h30min`, `0s`."""
+    minutes, seconds = divmod(round(length), 60)
+    parts = ((minutes // 60, "h"), (minutes % 60, "min"), (seconds, "s"))
+    return "".join(f"{number}{unit}" for number, unit in parts if number) or "0s"
 
 
-def record(telling: Telling, step: runs.RunStep) -> None:
-    """Keep the run in the list of tasks, after the event is posted."""
-    if step.repeat:
-        if telling.type == runs.STARTED:
-            _refresh(telling)
-        return
+def record(telling: Telling, *, repeat: bool) -> None:
+    """Keep the run in the list of tasks, after the event is posted, and do what the built-in handlers do."""
     event, name = telling.event, telling.task
     row: dict[str, Any] = telling.rows.get(LIST, name) or {}
-    begins = telling.type == runs.STARTED or row.get("state") not in (runs.RUNNING, runs.HELD)
-    run = row.get("run", 0) + 1 if begins else row.get("run", 1)
+    if repeat:
+        if telling.type == STARTED and row["instance"] == instance(telling):
+            telling.change(LIST, name, {"seen": telling.work.at})  # another sign of life
+        return
+    begins = telling.type == STARTED or row.get("state") != RUNNING
     found: dict[str, Any] = {"plan": event["plan"], "task": event["task"], "agent": event["agent"]}
-    found |= {"instance": instance(telling), "run": run, "seen": telling.work.at, "flags": list(telling.flags)}
+    found |= {"instance": instance(telling), "run": row.get("run", 0) + begins, "seen": telling.work.at}
+    found |= {"flags": list(telling.flags), "state": AFTER[telling.type]}
     found |= {"name": event["taskName"]} if "taskName" in event else {}
     if begins:
-        found |= dict.fromkeys(("started", "start", "ended", "end", "commit", "duration", "seconds"))
-    if telling.type == runs.STARTED:
-        found |= {"state": runs.RUNNING, "started": telling.at, "start": telling.number}
+        found |= dict.fromkeys(("started", "start", "ended", "end", "commit", "duration", "error"))
+        found |= {"reopens": bool(plan_facts(telling.work, _plan(telling)).summary)}
+    if telling.type == STARTED:
+        found |= {"started": telling.at, "start": telling.number}
     else:
-        state = runs.HELD if step.held else runs.ENDED[telling.type]
-        found |= {"state": state, "ended": telling.at, "end": telling.number}
+        found |= {"ended": telling.at, "end": telling.number}
         found |= {key: event.get(key) for key in ("commit", "duration", "error")}
-        found |= {"seconds": durations.seconds(event.get("duration"))}
     telling.change(LIST, name, found)
-
-
-def hold(telling: Telling) -> None:
-    """The task of the event has reached a checkpoint: if it is completed, that does not count before the answer."""
-    plan = plan_of(telling.event["plan"])
-    if plan is not None and (telling.rows.get(LIST, telling.task) or {}).get("state") == runs.ENDED[runs.COMPLETED]:
-        telling.change(LIST, telling.task, {"state": runs.HELD})
-        telling.drop("completed_tasks", telling.task)
-        show_progress(telling, plan.name)
+    _SHOWS[telling.type](telling)
+    show_progress(telling, _plan(telling))
 
 
 def release(telling: Telling) -> None:
-    """A checkpoint of the task of the event is answered: if none is open, a completion that was held counts now."""
+    """A checkpoint of the task of the event is answered: if none is open, an earlier completion counts from now on."""
     row, name = telling.rows.get(LIST, telling.task) or {}, telling.task
-    if row.get("state") != runs.HELD or open_checkpoints(telling):
-        return
     work, task = telling.work, telling.work.task(name)
-    if task.lifecycle == LIFECYCLE and task.state != runs.ENDED[runs.COMPLETED]:
-        move = MoveTask(verb=runs.MOVES[runs.COMPLETED], actor=Actor(principal=row["instance"]))
+    done, own = AFTER[COMPLETED], task.lifecycle == LIFECYCLE
+    if row.get("state") == done != task.state and own and not open_checkpoints(telling):
+        move = MoveTask(verb=MOVES[COMPLETED], actor=Actor(principal=row["instance"]))
         work.do("task", name, move, pack=FEED)
-    telling.change(LIST, name, {"state": runs.ENDED[runs.COMPLETED]})
-    if SYNC in telling.handlers.built_in(runs.COMPLETED):
-        said = {"type": runs.COMPLETED, "taskName": row.get("name"), "timestamp": row["ended"]}
-        said |= {key: row.get(key) for key in ("plan", "task", "agent", "commit", "duration")}
-        event = {key: value for key, value in said.items() if value is not None}
-        show_completion(Telling(work, event, by=telling.by, handlers=telling.handlers))
+    show_progress(telling, _plan(telling))
 
 
-def _refresh(telling: Telling) -> None:
-    """Another sign of life of a running task."""
-    row = telling.rows.get(LIST, telling.task)
-    if row is not None and row.get("instance") == instance(telling):
-        telling.change(LIST, telling.task, {"seen": telling.work.at})
+def _plan(telling: Telling) -> str:
+    """The name of the plan of the task."""
+    plan = plan_of(telling.event["plan"])
+    assert plan is not None, "the plan was checked"
+    return plan.name
 
 
 def of_plan(rows: Rows, plan: str) -> dict[str, Any]:
@@ -230,11 +202,10 @@ def of_plan(rows: Rows, plan: str) -> dict[str, Any]:
 def running(work: Work, principal: str) -> tuple[str, str] | None:
     """The plan and the agent name under which this caller is running a task; None if it is running none."""
     from moot.packs.gsd.rows import rows_of
-    from moot.views import queries
 
     for name in reversed(queries.tasks_held_by(work.store, principal)):
         row = rows_of(work, FEED).get(LIST, name) if task_of(name) else None
-        if row is not None and row.get("state") == runs.RUNNING:
+        if row is not None and row.get("state") == RUNNING:
             return str(row["plan"]), str(row["agent"])
     return None
 
@@ -242,54 +213,46 @@ def running(work: Work, principal: str) -> tuple[str, str] | None:
 # --- what the blackboard shows ---------------------------------------------------------------------------------------
 
 
-def show_start(telling: Telling) -> None:
+def _show_start(telling: Telling) -> None:
     """A task that is running again is active, and neither blocked nor completed."""
-    event, name = telling.event, telling.task
+    from moot.packs.gsd import decisions
+
+    event, name, plan = telling.event, telling.task, _plan(telling)
     telling.put("active_agents", name, {"id": event["agent"], "plan": event["plan"], "task": event["task"]})
     telling.drop("completed_tasks", name)
-    plan = plan_of(event["plan"])
-    assert plan is not None, "the plan was checked"
-    phase = phase_name(plan.phase)
-    if telling.rows.get("current_phase", ONLY) != phase:
-        telling.put("current_phase", ONLY, phase)
-    wave = plan_facts(telling.work, plan.name).wave or None
-    if telling.rows.get("current_wave", ONLY) != wave:
-        telling.put("current_wave", ONLY, wave)
-    _unblock(telling, plan.name)
-    show_progress(telling, plan.name)
+    phase, wave = plan.rpartition("-")[0], plan_facts(telling.work, plan).wave or None
+    for key, value in (("current_phase", phase), ("current_wave", wave)):
+        if telling.rows.get(key, ONLY) != value:
+            telling.put(key, ONLY, value)
+    _unblock(telling, plan)
+    decisions.tell_starting(telling)
 
 
-def show_completion(telling: Telling) -> None:
+def _show_completion(telling: Telling) -> None:
     """`blackboard-sync`."""
     event, name = telling.event, telling.task
     telling.drop("active_agents", name)
     keys = ("plan", "task", "taskName", "agent", "commit", "duration", "timestamp")
     telling.put("completed_tasks", name, {key: event[key] for key in keys if key in event})
     if "commit" in event:
-        commit = {
-            "commit": event["commit"],
-            "timestamp": event["timestamp"],
-            "plan": event["plan"],
-            "task": event["task"],
-        }
-        telling.put("last_commit", ONLY, commit)
-    plan = plan_of(event["plan"])
-    assert plan is not None, "the plan was checked"
-    _unblock(telling, plan.name)
-    show_progress(telling, plan.name)
+        telling.put("last_commit", ONLY, {key: event[key] for key in ("commit", "timestamp", "plan", "task")})
+    _unblock(telling, _plan(telling))
 
 
-def show_failure(telling: Telling) -> None:
+def _show_failure(telling: Telling) -> None:
     """`error-handler`."""
-    event, plan = telling.event, plan_of(telling.event["plan"])
-    assert plan is not None, "the plan was checked"
+    event, plan = telling.event, _plan(telling)
     telling.drop("active_agents", telling.task)
     telling.drop("completed_tasks", telling.task)
-    if telling.rows.get("blocked_plans", plan.name) is None:
-        telling.put("blocked_plans", plan.name, event["plan"])
-    show_progress(telling, plan.name)
+    if telling.rows.get("blocked_plans", plan) is None:
+        telling.put("blocked_plans", plan, event["plan"])
     keys = ("plan", "task", "agent", "error", "timestamp")
     telling.put("errors", f"{telling.number:09d}", {key: event[key] for key in keys} | {"eventId": telling.number})
+    said = f"Task {event['task']} of plan {event['plan']} ({event['agent']}) failed: {event['error']}"
+    telling.tell((ORCHESTRATORS,), said, thread=telling.task, task=telling.task)
+
+
+_SHOWS = {STARTED: _show_start, COMPLETED: _show_completion, FAILED: _show_failure}
 
 
 def _unblock(telling: Telling, plan: str) -> None:
@@ -309,15 +272,16 @@ def show_progress(telling: Telling, plan: str) -> None:
 
 
 def is_done(work: Work, rows: Rows, plan: str) -> bool:
-    """Whether all declared tasks of the plan are completed, or its summary exists."""
+    """Whether all declared tasks of the plan are completed, with no open checkpoint, or its summary exists."""
     facts = plan_facts(work, plan)
-    completed = [row for row in of_plan(rows, plan).values() if row["state"] == "completed"]
-    return bool(facts.summary) or 0 < len(facts.tasks) <= len(completed)
+    completed = [name for name, row in of_plan(rows, plan).items() if row["state"] == AFTER[COMPLETED]]
+    if facts.summary or not 0 < len(facts.tasks) <= len(completed):
+        return bool(facts.summary)
+    return len(facts.tasks) <= len({*completed}.difference(_asking(work, rows, plan).values()))
 
 
 def show_plans(work: Work) -> None:
     """A closer: list plans as completed, or not, after their files have changed in this commit."""
-    prefixes = tuple(f"document/{FEED}.-.{mirror}." for mirror in (PLANS, SUMMARIES))
-    for stream in dict.fromkeys(draft.stream for draft in work.drafts if draft.stream.startswith(prefixes)):
+    for stream in dict.fromkeys(draft.stream for draft in work.drafts if draft.stream.startswith(FILES)):
         plan = stream.split(".", 3)[3]
         show_progress(Telling(work, {"plan": plan}, by=work.by), plan)

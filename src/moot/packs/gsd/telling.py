@@ -9,7 +9,7 @@ from moot.core import timestamps
 from moot.core.deciders.feed import ListRows, PostEntry, fingerprint
 from moot.core.deciders.message import SendMessage
 from moot.core.json_codec import dumps
-from moot.packs.gsd.handlers import ALL_ON
+from moot.packs.gsd.handlers import CUSTOM, of_event
 from moot.packs.gsd.ids import is_task, phase_name, plan_of, task_id
 from moot.packs.gsd.rows import rows_of
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from moot.engine.unit_of_work import Work
-    from moot.packs.gsd.handlers import HandlerTable
     from moot.packs.gsd.rows import Rows
 
 FEED = "gsd"
@@ -55,17 +54,15 @@ class Telling:
         by: str,
         flags: Iterable[str] = (),
         source: str | None = None,
-        handlers: HandlerTable = ALL_ON,
         settings: Mapping[str, Any] | None = None,
         facts: Mapping[str, Any] | None = None,
         limit: int = _NO_LIMIT,
     ) -> None:
         self.work, self.event, self.by = work, event, by
         self.flags = list(flags)
-        self.source, self.handlers, self.limit = source, handlers, limit
+        self.source, self.limit = source, limit
         self.settings, self.facts = settings or {}, facts or {}
         self.cause = 0
-        self.during: Mapping[str, str] = {}  # effects that it may come from: see `Work.running_effects`
         self.wanted: int | None = None  # the number that it has in a file
         self.adopting = False
         self.prints: tuple[str, ...] = ()
@@ -159,10 +156,12 @@ class Telling:
 
     # --- posting -----------------------------------------------------------------------------------------------------
 
-    def post(self, handled: tuple[str, ...] = ()) -> int:
-        """Put the event on the blackboard. Returns its number."""
+    def post(self, *, repeat: bool = False) -> int:
+        """Put the event on the blackboard. Returns its number. `repeat`: no handler acts on it."""
         own = ALSO in self.event
-        plan = plan_of(self.plan)
+        handled = () if repeat else of_event(self.work, self.type)
+        if self.adopting:  # custom handlers do not hear of what happened before moot
+            handled = tuple(name for name in handled if not name.startswith(CUSTOM))
         entry = PostEntry(
             event=self.event,
             stamps=(NUMBER,) if own else (NUMBER, ALSO),
@@ -173,12 +172,10 @@ class Telling:
             flags=tuple(self.flags),
             source=self.source,
             keys={key: tuple(dict.fromkeys(values)) for key, values in self._keys().items()},
-            group=phase_name(plan.phase) if plan else "",
             prints=(*self.prints, fingerprint(self.event)),
             handled=handled,
             series=self.series,
             cause=self.cause,
-            during=self.during,
         )
         self.number = self.work.do("feed", FEED, entry).last
         return self.number

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     from moot.api.verbs.effects.allow import Allowed
-    from moot.api.verbs.effects.effects import UnfinishedEffect
+    from moot.api.verbs.effects.effects import KnownEffect
     from moot.api.verbs.effects.emit import Emission
     from moot.effects.attempts import Performed
 
@@ -55,8 +55,9 @@ class Handling(ABC):
         *,
         handler: str | None = None,
         state: Literal["waiting", "failed", "taken", "parked", "not-allowed", "no-handler"] | None = None,
+        all: bool = False,
         limit: int = 100,
-    ) -> list[UnfinishedEffect]:
+    ) -> list[KnownEffect]:
         return self._ask("effects", locals())
 
     def effects_retry(self, ids: Some, *, reason: str | None = None, key: str | None = None) -> list[str]:

@@ -21,8 +21,8 @@ STATES = ("waiting", "failed", "taken", "parked", "not-allowed", "no-handler")
 _WIDTH = 160
 
 
-class UnfinishedEffect(Record):
-    """An unfinished effect. `state`: one of `STATES`."""
+class KnownEffect(Record):
+    """An effect. `state`: one of `STATES`, or done or dropped. `event`: the position of the event that caused it."""
 
     id: str
     state: str
@@ -35,9 +35,10 @@ class UnfinishedEffect(Record):
     runner: str | None
     reason: str
     since: str
+    detail: str = ""  # the result
 
 
-def effects(call: Call, handler: str | None, state: str | None, limit: int) -> Answer:
+def effects(call: Call, handler: str | None, state: str | None, all: bool, limit: int) -> Answer:  # noqa: A002
     from moot.views import effects as view
 
     known = {one.name: one for one in handlers_of(call)}
@@ -53,9 +54,10 @@ def effects(call: Call, handler: str | None, state: str | None, limit: int) -> A
 
     status = None if state is None else state if state in ("taken", "parked") else "waiting"
     store = call.engine.read()
-    matching = (e for e in view.effects(store, handler, status) if state in (None, state_of(e)))
+    known_ones = view.all_effects(store) if all else view.effects(store, handler, status)
+    matching = (e for e in known_ones if state in (None, state_of(e)) and handler in (None, e.handler))
     found = [
-        UnfinishedEffect(
+        KnownEffect(
             id=one.id,
             state=state_of(one),
             handler=one.handler,
@@ -67,21 +69,24 @@ def effects(call: Call, handler: str | None, state: str | None, limit: int) -> A
             runner=one.runner,
             reason=one.reason,
             since=one.at,
+            detail=one.detail,
         )
         for one in islice(matching, limit)
     ]
     warn_of_more(call, limit, sum(1 for _ in matching), "effect")
-    total = sum(n for name, _, n in view.counts(store) if handler in (None, name))
-    rows = tuple((s.id, s.state, s.handler, s.on, str(s.attempt), _due(s), one_line(s.reason, 60)) for s in found)
+    total = len(found) if all else sum(n for name, _, n in view.counts(store) if handler in (None, name))
+    rows = tuple(
+        (s.id, s.state, s.handler, s.on, str(s.attempt), _due(s), one_line(s.reason or s.detail, 60)) for s in found
+    )
     lines = [one_line(" ".join(filter(None, row)), _WIDTH) for row in rows] or ["No effect waits, runs or is parked."]
     if found and not known:
         call.warn("no_handlers", "moot.toml has no handlers any more, so these effects will not run.")
     title = f"Effects ({len(found)} of {total})" if len(found) < total else "Effects"
-    table = Table(("effect", "state", "handler", "on", "attempt", "due", "reason"), rows, title=title)
+    table = Table(("effect", "state", "handler", "on", "attempt", "due", "result"), rows, title=title)
     return Answer(result=found, say=tuple(lines), table=table if rows else None)
 
 
-def _due(effect: UnfinishedEffect) -> str:
+def _due(effect: KnownEffect) -> str:
     return f"in {age(effect.due_in)}" if effect.due_in > 0 else ""
 
 
@@ -126,12 +131,13 @@ def drop(call: Call, ids: tuple[str, ...], reason: str) -> Answer:
 VERBS = (
     Verb(
         "effects",
-        "List effects that are waiting, running or parked.",
+        "List effects that are waiting, running or parked; or all of them, with their results.",
         effects,
         kind="look",
         params=(
             Param("handler", "Only effects of this handler.", limit=200),
             Param("state", "Only effects in this state.", choices=STATES),
+            Param("all", "Also those that are done or dropped, the newest first.", type="flag"),
             Param("limit", "Maximum number of effects.", type="int", default=100),
         ),
         examples=("moot effects", "moot effects --state parked"),

@@ -13,7 +13,5 @@ TABLE = {
     "waiting": f"{_HERE}.looking:WAITING",
     "need": f"{_HERE}.need:NEED",
     "check": f"{_HERE}.looking:CHECK",
-    "handlers": f"{_HERE}.handlers:HANDLERS",
-    "emitter": f"{_HERE}.emitter:EMITTER",
 }
 METHODS = "moot.packs.gsd.methods:Blackboard"

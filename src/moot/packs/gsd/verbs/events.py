@@ -12,18 +12,16 @@ from moot.core.text import one_line
 from moot.engine.clock import local
 from moot.packs.gsd.event_filter import EventFilter, filter_of
 from moot.packs.gsd.ids import phase_name
-from moot.packs.gsd.verbs.handlers import HandlerRuns
 from moot.time_travel.moments import moment
 from moot.views import feeds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
     from typing import Any
 
     from moot.api.call import Call
     from moot.core.event import Event
-    from moot.packs.gsd.verbs.handlers import HandlerRun
     from moot.views.feeds import FeedEntry
 
 _FEED = "gsd"
@@ -32,8 +30,7 @@ _FEED = "gsd"
 class BoardEvent(Record):
     """An event as the file shows it, how it came in, and what was done about it.
 
-    `via` is the surface, or `file PATH`. `cause`: the number of the event that it follows from. `during`: the effects
-    that ran when it was written into a file, with their handlers. One of them may have written it.
+    `via` is the surface, or `file PATH`. `cause`: the number of the event that it follows from.
     """
 
     number: int
@@ -44,8 +41,6 @@ class BoardEvent(Record):
     flags: tuple[str, ...]
     cause: int
     position: int
-    during: Mapping[str, str] = {}
-    handlers: tuple[HandlerRun, ...] = ()
 
 
 def events(
@@ -78,8 +73,7 @@ def events(
     store = call.engine.read()
     head = store.cursor()
     found = _read(call, wanted, after, None if all else limit)
-    runs = HandlerRuns(call)
-    shown = [_shown(call, runs, entry) for entry in found]
+    shown = [_of_log(call.engine.log.read(entry.position - 1, 1)[0]) for entry in found]
     more = _following(call, head, wanted) if follow else None
     if not follow and not all and len(shown) == limit:
         call.warn("more", f"At most {limit} events are shown: use --after NUMBER, a higher --limit, or --all.")
@@ -122,20 +116,14 @@ def _following(call: Call, after: int, wanted: EventFilter) -> Iterator[Answer]:
     for heard in follow(call, after, (Posted.type,), (f"feed/{_FEED}",)):
         for event in heard.events:
             if wanted.fits(event.data["event"], timestamps.parse(event.at) or 0.0):
-                entry = feeds.entry(call.engine.read(), _FEED, event.data["number"])
-                one = _of_log(event, () if entry is None else HandlerRuns(call).of(entry).handlers)
+                one = _of_log(event)
                 yield Answer(result=one, say=tuple(_lines(one)))
         if heard.trouble is not None and heard.trouble != trouble:
             yield Answer(result=None, warnings=heard.warnings)
         trouble = heard.trouble if not heard.events else trouble
 
 
-def _shown(call: Call, runs: HandlerRuns, entry: FeedEntry) -> BoardEvent:
-    (event,) = call.engine.log.read(entry.position - 1, 1)
-    return _of_log(event, runs.of(entry).handlers if entry.handled else ())
-
-
-def _of_log(event: Event, handlers: tuple[HandlerRun, ...]) -> BoardEvent:
+def _of_log(event: Event) -> BoardEvent:
     posted = Posted.of(event.data)
     return BoardEvent(
         number=posted.number,
@@ -146,8 +134,6 @@ def _of_log(event: Event, handlers: tuple[HandlerRun, ...]) -> BoardEvent:
         flags=posted.flags,
         cause=posted.cause,
         position=event.position,
-        during=posted.during,
-        handlers=handlers,
     )
 
 
@@ -157,8 +143,6 @@ def _lines(one: BoardEvent) -> Iterator[str]:
     via = one.via if one.via and one.via.startswith(("file", "handler")) else ""
     yield one_line(f"#{one.number} {local(one.at)[11:19]} {one.event.get('type', '')} {about}", 400)
     told = [*(f"via {via}" for _ in (1,) if via), *(f"follows from #{one.cause}" for _ in (1,) if one.cause)]
-    told += [f"written while {', '.join(dict.fromkeys(one.during.values()))} ran"] if one.during else []
-    told += [f"{run.handler} {run.state}" for run in one.handlers]
     if told:
         yield f"  {one_line('; '.join(told), 400)}"
     yield from (f"  ! {one_line(flag, 300)}" for flag in one.flags)
@@ -206,9 +190,9 @@ EVENTS = Verb(
         "moot gsd events --all --json",
     ),
     detail=(
-        "Each event comes with its number, when and how it came in, what is odd about it, and which handlers acted on "
-        "it. To resume a subscription, give the number of the last event that you have seen as --after: each later "
-        "event is delivered once, in order. With --json and --follow, each event is one line."
+        "Each event comes with its number, when and how it came in, and what is odd about it. To resume a "
+        "subscription, give the number of the last event that you have seen as --after: each later event is delivered "
+        "once, in order. With --json and --follow, each event is one line."
     ),
     writes=False,
 )

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from moot.api.call import Call
-    from moot.packs.gsd.status_records import HeldPath, PhaseStatus, PlanStatus, WaitingPlan
+    from moot.packs.gsd.status_records import HeldPath, PhaseStatus, PlanStatus
 
 _LONG = 200
 
@@ -62,12 +62,10 @@ def plan(call: Call, plan: str) -> Answer:
     decisions = status.Snapshot(call).decisions(number.name)
     lines = [status_lines.plan_line(found)]
     lines += [status_lines.task_line(task, indent="  ") for task in found.tasks]
-    lines += [status_lines.missing_line(one, indent="  ") for one in found.missing]
-    lines += [status_lines.unannounced_line(one, indent="  ") for one in found.unannounced]
+    lines += status_lines.needs_lines(found, indent="  ")
     lines += [status_lines.claim_line(one, indent="  ") for one in found.claims]
     said = list(status_lines.text(lines))
     said += ["  " + one_line(f"{row['id']} {row['decision']} ({row['rationale']})", 500) for row in decisions]
-    said += status_lines.text(status_lines.problem_line(problem, indent="  ") for problem in found.problems)
     said += [f"  depends on {', '.join(found.depends_on)}"] if found.depends_on else []
     ids = tuple(str(row["id"]) for row in decisions)
     result = PlanDetails(plan=found.replace(decisions=ids), decisions=decisions)
@@ -112,19 +110,13 @@ def _claim(one: HeldPath) -> tuple[str, ...]:
 
 
 def waiting(call: Call) -> Answer:
-    found: list[WaitingPlan] = status.waiting_plans(call)
-    lines = [
-        line
-        for one in found
-        for line in (one.plan, *status_lines.text(status_lines.missing_line(two, "  ") for two in one.missing))
-    ]
-    rows = tuple((one.plan, *_missing(two)) for one in found for two in one.missing)
-    table = Table(("plan", "needs", "since", "who makes it"), rows, title="Waiting plans") if rows else None
-    return Answer(result=found, say=tuple(lines) or ("No plan waits for an artifact.",), table=table)
-
-
-def _missing(one: Any) -> tuple[str, ...]:
-    return one_line(one.artifact, _LONG), local(one.since), status_lines.who_makes(one)
+    found = status.Snapshot(call).waiting()
+    rows = tuple(row for one in found for row in status_lines.waiting_rows(one))
+    lines = tuple(
+        f"{name} waits for {what} since {since}" if since else f"{name} is {what}" for name, what, since in rows
+    )
+    table = Table(("plan", "waits for", "since"), rows, title="Waiting plans") if rows else None
+    return Answer(result=found, say=lines or ("No plan waits.",), table=table)
 
 
 def check(call: Call) -> Answer:
@@ -140,8 +132,8 @@ CHECK = Verb(
     kind="look",
     examples=("moot gsd check",),
     detail=(
-        "The same as `moot pack check gsd`: every deviation from the log and from the rules of the protocol, with its "
-        "file, line and column. The exit code is 0 without problems, otherwise 6."
+        "The same as `moot pack check gsd`: each blackboard file, plan and configuration that cannot be read, and each "
+        "entry that is not valid. The exit code is 0 without problems, otherwise 6."
     ),
     writes=False,
     quiet=True,
@@ -185,7 +177,7 @@ CLAIMS = Verb(
 )
 WAITING = Verb(
     "gsd waiting",
-    "List the plans that wait for artifacts, and whether a running plan works on each.",
+    "List the plans that wait for artifacts or other plans, and blocked plans with the reason.",
     waiting,
     kind="look",
     examples=("moot gsd waiting",),

@@ -7,8 +7,7 @@ from moot.api.catalogue import KEY, Param, Verb
 from moot.core.deciders.dependency import DropNeed
 from moot.core.errors import Usage
 from moot.core.record import Record
-from moot.core.text import first_few, one_line
-from moot.packs.gsd import needs, status
+from moot.packs.gsd import needs, status, status_lines
 from moot.packs.gsd.ids import plan_of
 from moot.packs.gsd.telling import FEED, plan_principal
 
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class PlanNeeds(Record):
-    """What a plan waits for after the call. `ready`: it waits for nothing."""
+    """The artifacts that a plan waits for after the call. `ready`: it waits for nothing."""
 
     plan: str
     missing: tuple[MissingArtifact, ...]
@@ -44,10 +43,9 @@ def need(call: Call, plan: str, artifacts: tuple[str, ...], drop: bool) -> Answe
             work.do("dependency", artifact, DropNeed(needer=plan_principal(found.name)), pack=FEED)
 
     call.commit(act)
-    missing = status.plan_status(call, found.name).missing
-    names = [one.artifact for one in missing]
-    said = f"{found.name} waits for {first_few(names)}" if names else f"{found.name} has what it needs"
-    return Answer(result=PlanNeeds(plan=found.name, missing=missing, ready=not missing), say=(one_line(said, 500),))
+    one = status.plan_status(call, found.name)
+    result = PlanNeeds(plan=found.name, missing=one.missing, ready=one.may_go_on)
+    return Answer(result=result, say=(status_lines.waits_for(one),))
 
 
 NEED = Verb(

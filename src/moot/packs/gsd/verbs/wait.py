@@ -10,11 +10,10 @@ from moot.api.catalogue import Param, Verb
 from moot.api.verbs.events import deadline_of, until
 from moot.core.errors import AwaitedFailed, TimedOut, Usage
 from moot.core.record import Record
-from moot.core.text import age, counted, first_few, one_line
-from moot.packs.gsd import evidence, status, status_lines
+from moot.core.text import age, counted, one_line
+from moot.packs.gsd import status, status_lines
 from moot.packs.gsd.ids import phase_name, phase_of, plan_of
 from moot.packs.gsd.status_records import COMPLETED, DONE, FAILED, PLANNED, STALLED
-from moot.packs.gsd.vain_waits import vain_waits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from moot.api.call import Call
     from moot.core.deciders.checkpoint import Checkpoint
     from moot.core.event import Event
-    from moot.packs.gsd.status_records import MissingArtifact, PhaseStatus, PlanStatus, TaskStatus
+    from moot.packs.gsd.status_records import MissingArtifact, MissingPlan, PhaseStatus, TaskStatus
 
 _CODES = {"completed": 0, "failed": AwaitedFailed.exit_code, "timeout": TimedOut.exit_code}
 
@@ -32,8 +31,7 @@ class PhaseOutcome(Record):
     """How the wait for a phase ended: `outcome` is completed, failed or timeout.
 
     `completed` and `failed` are in the order of their ends. `running` has the tasks that have not ended, with the last
-    sign of life of their agents; `stalled` those of them whose agents are silent for too long. `doubts` names artifacts
-    of the phase whose file is in no worktree; completions have their own `flags`.
+    sign of life of their agents; `stalled` those of them whose agents are silent for too long.
     """
 
     outcome: str
@@ -46,19 +44,16 @@ class PhaseOutcome(Record):
     running: tuple[TaskStatus, ...] = ()
     stalled: tuple[TaskStatus, ...] = ()
     done: tuple[str, ...] = ()  # plans
-    doubts: tuple[str, ...] = ()
 
 
 class PlanOutcome(Record):
-    """How the wait for a plan ended: `outcome` is completed or timeout.
-
-    `unannounced` has artifacts of plans before it that are done and have not announced them.
-    """
+    """How the wait for a plan ended: `outcome` is completed or timeout. `blocked`: why its file cannot be read."""
 
     outcome: str
     plan: str
     missing: tuple[MissingArtifact, ...] = ()
-    unannounced: tuple[MissingArtifact, ...] = ()
+    before: tuple[MissingPlan, ...] = ()
+    blocked: str = ""
     answers: tuple[Checkpoint, ...] = ()
 
 
@@ -96,24 +91,20 @@ class PhaseWait:
     def __init__(self, call: Call, phase: str, expected: int, *, by_plans: bool, first_failure: bool) -> None:
         self._call, self._phase, self._expected = call, phase, expected
         self._by_plans, self._first = by_plans, first_failure
-        self._told: set[str] = set()
 
     def run(self, end: float) -> Answer:
-        start = self._call.engine.log.head()
-        try:
-            return self._look([]) or until(self._call, start, end, self._look, lambda: "")
-        except TimedOut:
-            return self._answer("timeout", status.Snapshot(self._call).phase(self._phase))
+        return _until(self._call, end, self._look, lambda: self._answer("timeout", self._found()))
+
+    def _found(self) -> PhaseStatus:
+        return status.Snapshot(self._call).phase(self._phase)
 
     def _look(self, _events: list[Event]) -> Answer | None:
-        view = status.Snapshot(self._call)
-        found = view.phase(self._phase)
+        found = self._found()
         completed, failed = self._ended(found)
         if completed >= self._expected:
             return self._answer("completed", found)
         if failed and (self._first or completed + failed >= self._expected):
             return self._answer("failed", found)
-        self._report(view, found)
         self._call.progress(f"Waiting for phase {found.phase}", completed, self._expected)
         return None
 
@@ -123,20 +114,6 @@ class PhaseWait:
             return found.completed, found.failed
         failed = [plan for plan in found.plans if plan.state == FAILED]
         return found.done, len(failed)
-
-    def _report(self, view: status.Snapshot, found: PhaseStatus) -> None:
-        """Tell what a person should not learn only at the end: stalled tasks, and plans that wait in vain."""
-        stalled = {_name(task): task for plan in found.plans for task in plan.tasks if task.state == STALLED}
-        for name, task in stalled.items():
-            if name not in self._told:
-                _say(self._call, f"{name} is stalled: {task.agent} has been silent for {age(task.silent_for or 0)}")
-        back = {name for name in self._told if " task " in name} - stalled.keys()
-        for name in back:
-            _say(self._call, f"{name} is no longer stalled")
-        concerns = {one.message: one for one in vain_waits(view, found.phase)}
-        for message in concerns.keys() - self._told:
-            _say(self._call, message)
-        self._told = {*stalled, *concerns}
 
     def _answer(self, outcome: str, found: PhaseStatus) -> Answer:
         self._call.progress(f"Waiting for phase {found.phase}", self._expected, self._expected)
@@ -153,7 +130,6 @@ class PhaseWait:
             running=tuple(task for task in tasks if task.state not in (COMPLETED, FAILED, PLANNED)),
             stalled=tuple(task for task in tasks if task.state == STALLED),
             done=tuple(plan.plan for plan in found.plans if plan.state == DONE),
-            doubts=evidence.of_phase(self._call.engine.store, found.phase),
         )
         return Answer(result=result, say=tuple(_lines(result)), code=_CODES[outcome])
 
@@ -171,32 +147,22 @@ def _lines(found: PhaseOutcome) -> Iterable[str]:
         silent = f"last sign of life {age(task.silent_for)} ago" if task.silent_for is not None else ""
         asks = f"{task.checkpoint}, {task.checkpoint_type}: {task.awaiting}" if task.checkpoint else ""
         yield "  " + one_line(f"{_titled(task)} ({', '.join(filter(None, (task.agent, silent, asks)))})", 300)
-    yield from (f"  ! {one_line(doubt, 300)}" for doubt in found.doubts)
 
 
 def _for_needs(call: Call, plan: str, end: float) -> Answer:
-    """Until all artifacts that a plan needs exist."""
+    """Until all artifacts that a plan needs exist, and the plans before it are done."""
 
-    def outcome(word: str, found: PlanStatus) -> Answer:
-        names = [one.artifact for one in found.missing]
-        said = f"{found.plan} waits for {first_few(names)}" if names else f"{found.plan} has what it needs"
-        result = PlanOutcome(outcome=word, plan=found.plan, missing=found.missing, unannounced=found.unannounced)
-        notes = status_lines.text(status_lines.unannounced_line(one, indent="  ") for one in found.unannounced)
-        return Answer(result=result, say=(one_line(said, 500), *notes), code=_CODES[word])
-
-    told: set[str] = set()
+    def outcome(word: str) -> Answer:
+        found = status.plan_status(call, plan)
+        result = PlanOutcome(
+            outcome=word, plan=found.plan, missing=found.missing, before=found.before, blocked=found.blocked
+        )
+        return Answer(result=result, say=(status_lines.waits_for(found),), code=_CODES[word])
 
     def look(_events: list[Event]) -> Answer | None:
-        found = status.plan_status(call, plan)
-        if not found.missing:
-            return outcome("completed", found)
-        for one in vain_waits(status.Snapshot(call), found.phase):
-            if one.message not in told and found.plan in one.about.split():
-                told.add(one.message)
-                _say(call, one.message)
-        return None
+        return outcome("completed") if status.plan_status(call, plan).may_go_on else None
 
-    return _until(call, end, look, lambda: outcome("timeout", status.plan_status(call, plan)))
+    return _until(call, end, look, lambda: outcome("timeout"))
 
 
 def _for_answers(call: Call, plan: str, end: float) -> Answer:
@@ -223,18 +189,8 @@ def _until(call: Call, end: float, look: Callable[[list[Event]], Answer | None],
         return late()
 
 
-def _name(task: TaskStatus) -> str:
-    return f"{task.plan} task {task.task}"
-
-
 def _titled(task: TaskStatus) -> str:
-    return " ".join(filter(None, (_name(task), task.state, task.name)))
-
-
-def _say(call: Call, text: str) -> None:
-    """Show something while the wait goes on."""
-    if call.output is not None:
-        call.output(f"{one_line(text, 500)}\n".encode())
+    return " ".join(filter(None, (f"{task.plan} task {task.task}", task.state, task.name)))
 
 
 def _usage(message: str) -> Usage:
@@ -250,7 +206,7 @@ WAIT = Verb(
         Param("phase", "The phase, such as 01."),
         Param("tasks", "Wait until this many different tasks of the phase are completed.", type="int"),
         Param("plans", "Wait until this many plans of the phase are done.", type="int"),
-        Param("plan", "Wait until everything that this plan needs exists."),
+        Param("plan", "Wait until this plan has what it needs: artifacts, and the plans before it."),
         Param("checkpoint", "With --plan: wait until its checkpoints are answered.", type="flag"),
         Param("first_failure", "End at the first failure.", type="flag"),
         Param("timeout", "Give up after this long. Default: wait_limit of [pack.gsd], 30 minutes.", type="seconds"),
@@ -265,8 +221,7 @@ WAIT = Verb(
         "completed, 6 completed and failed ones together reach the number (or, with --first-failure, one has failed), "
         "5 timeout. With --json the result has `outcome` (completed, failed, timeout) and the tasks in `completed` (in "
         "the order of completion, with agent, commit and duration), `failed` (with the error), `running` and "
-        "`stalled`. The latest run of a task counts, and each task counts once. Stalled tasks, and plans that wait for "
-        "something that nobody makes, are reported while it waits."
+        "`stalled`. The latest run of a task counts, and each task counts once."
     ),
     writes=False,
 )
