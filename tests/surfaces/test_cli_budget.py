@@ -36,7 +36,7 @@ FORBIDDEN = words("""
 # What the commands may import themselves. What these bring along is paid for with them.
 OUTSIDE = (
     "__future__ _blake2 _json abc apsw array collections.abc encodings.ascii errno fcntl itertools os pwd stat sys "
-    "time weakref"
+    "time weakref contextlib enum functools re"
 )
 
 EVERYWHERE = words("""
@@ -119,6 +119,7 @@ PACK = words("""
     moot.api.protocol.held_entries moot.mirrors.lock
     moot.mirrors.rendering moot.mirrors.state_cache moot.api.protocol.strict_json moot.mirrors.sync
     moot.mirrors.sync_context moot.packs moot.packs.orchestrator
+    moot.api.protocol.content moot.core.deciders.settings moot.core.flat_json moot.settings.rules
     moot.mirrors.forms.lines moot.packs.orchestrator.queue_file moot.packs.orchestrator.status_file moot.wiring.packs
 """)
 PACKED_COMMANDS = {

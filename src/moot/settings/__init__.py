@@ -88,11 +88,13 @@ def load(place: Place, *, keep: bool = True) -> Settings:
 
 def signature(place: Place) -> list[Any] | None:
     """Changes when the settings file does; None without a usable one."""
-    from moot.location import caches
-
     try:
         path = source(place)
-        return None if path is None else caches.signature(path)
+        if path is None:
+            return None
+        from moot.location import caches
+
+        return caches.signature(path)
     except (OSError, Unavailable):
         return None
 

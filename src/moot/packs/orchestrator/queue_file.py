@@ -13,7 +13,6 @@ from moot.core import flat_json
 from moot.core.principal import Actor, role
 from moot.core.record import Record
 from moot.core.task import PRIORITIES
-from moot.packs.orchestrator.protocol import rejection
 from moot.views import queries, states
 
 TYPE_CHECKING = False
@@ -146,6 +145,8 @@ def entry_of(task: Task) -> dict[str, Any]:
 
     A value that a task cannot have is shown as it was written.
     """
+    from moot.packs.orchestrator.protocol import rejection
+
     extra = {name: value for name, value in task.extra.items() if name != "updatedAt"}
     entry = {
         "id": task.id,
