@@ -306,6 +306,8 @@ def _evolved(task: Task, event: Payload, meta: Meta) -> Task:
         case Added():
             fields = {name: value for name, value in event.__dict__.items() if name not in ("reason", "flags")}
             setbacks = (Step("reject", event.state, 1, by, at, event.reason),) if event.reason else ()
+            if event.phase == "working":  # it was started before it was added
+                fields |= {"holder": event.creator, "token": meta.position}
             return Task(id=task.id, since=at, added_at=at, changed_at=at, last_by=by, setbacks=setbacks, **fields)
         case Moved():
             judged = task.report if task.phase == "review" else None

@@ -175,7 +175,7 @@ def current(tasks: Iterable[Task], adopted: str | None) -> str | None:
     known = {task.id: task for task in tasks}
     going = [task for task in known.values() if task.phase in ("working", "review")]
     started = max(going, key=lambda task: task.token, default=None)
-    if adopted in known and known[adopted].phase != "done" and (started is None or not started.token):
+    if adopted in known and known[adopted].phase != "done" and (started is None or started.since == started.added_at):
         return adopted
     return started.id if started is not None else None
 
