@@ -364,6 +364,7 @@ def test_the_folder_of_the_published_tool_is_served_in_place(root: Path) -> None
         "rejected": ["task-005", "task-006"],
     }
     assert content["current"] == "task-001"
+    assert {**content, "lastUpdated": None}.keys() == FLAT.keys()
     assert content["project"] == {"name": "shop"}
     for known in (*FLAT["tasks"], *FLAT["completed"], *FLAT["rejected"]):
         shown = next(e for n in ("tasks", "completed", "rejected") for e in content[n] if e["id"] == known["id"])

@@ -22,7 +22,7 @@ def adopted_since(call: Call, position: int) -> Adoption:
         for event in events:
             name = event.stream.partition("/")[2]
             kind = event.type if event.type != "message:sent" or event.pack is not None else "note"  # not moot's own
-            kinds[kind] = kinds.get(kind, 0) + 1
+            kinds[kind] = kinds.get(kind, 0) + (event.data.get("who") != "moot")
             if event.type == "task:added":
                 tasks[name] = None
             elif event.type in ("entry:held", "file:quarantined"):

@@ -34,6 +34,7 @@ from moot.packs.orchestrator.queue_file import (
     CURRENT,
     FIXED,
     OPTIONAL,
+    OURS,
     REJECTED,
     checksum,
     entry_of,
@@ -59,7 +60,7 @@ _LARGEST = 8 * 1024 * 1024  # bytes of an entry, as of a message
 _TICK = 0.0005  # seconds: times have milliseconds
 _MOVING = ("status", "rejectionReason")
 _STATES = ("pending", "in_progress", "awaiting_review", "completed", "rejected")
-_NAMED = "/named"  # in the document: mailboxes of other roles that were named
+_NAMED = f"{OURS}named"  # mailboxes of other roles that were named
 _BY_LIST = {COMPLETED: "completed", REJECTED: "rejected"}
 
 

@@ -34,7 +34,8 @@ TASKS, COMPLETED, REJECTED = LISTS = ("tasks", "completed", "rejected")
 OWN = ("version", TASKS, COMPLETED, "current", "lastUpdated")  # the keys of the file; others are foreign
 FIXED = ("id", "createdAt", "updatedAt")  # the keys of an entry that only moot sets
 OPTIONAL = ("platform", "rejectionReason", "acceptanceCriteria")  # null means that there is none
-CURRENT = "/current"  # in the document: the task that an adopted file named
+OURS = "//"  # in the document, what does not come from a key of the file
+CURRENT = f"{OURS}current"  # the task that an adopted file named
 
 
 class QueueContent(Record):
@@ -72,8 +73,8 @@ class QueueForm(Form):
 
         self.packs.protocol(self.spec.pack).wanted.clear()  # everything was taken
         tasks, document = self.tasks(store), states.state(store, "document", self.document)[0]
-        kept = dict(document.leaves)
-        now = current(tasks, kept.pop(CURRENT, None))
+        now = current(tasks, document.leaves.get(CURRENT))
+        kept = {at: value for at, value in document.leaves.items() if not at.startswith(OURS)}
         foreign = flat_json.unflatten(kept, {})
         lists: dict[str, list[dict[str, Any]]] = {TASKS: [], COMPLETED: []}
         lists |= {REJECTED: []} if REJECTED in foreign else {}
