@@ -106,7 +106,7 @@ def test_a_file_stays_as_it_is_while_its_bytes_cannot_be_kept(town: Command, mon
 
     with Workspace(town.repo, person=True) as ws:
         with monkeypatch.context() as patched:
-            patched.setattr(Blobs, "begin", raises(module.unwritable("x", OSError(28, "No space left on device"))))
+            patched.setattr(module, "BlobWriter", raises(OSError(28, "No space left on device")))
             ws.mirror()
             assert any("No space left" in warning.message for warning in ws.warnings)
             assert (path.read_bytes(), ws.held()) == (TORN, [])

@@ -47,30 +47,28 @@ def create(directory: str, timeout: float) -> bool:
     platform_checks.check_sqlite()
     platform_checks.check_file_system(directory)
     check_safe(path)
+    lock = WriterLock(os.path.join(directory, LOCK), timeout)
     try:
         make_folder(directory)
         platform_checks.check_file_system(directory)  # now that it exists, its device can be noted
+        if not os.path.exists(path):
+            lock.acquire()
         if os.path.exists(path):
             recognise(path)
             return False
-        lock = WriterLock(os.path.join(directory, LOCK), timeout)
-        lock.acquire()
-        try:
-            return make(directory)
-        finally:
-            lock.close()
+        _make(path)
     except OSError as error:
         raise faults.of_system(error, path) from error
+    finally:
+        lock.close()
+    return True
 
 
-def make(directory: str) -> bool:
-    """The same, for a caller that holds the writer lock."""
-    path = os.path.join(directory, NAME)
-    if os.path.exists(path):
-        recognise(path)
-        return False
+def _make(path: str) -> None:
+    """The caller holds the writer lock."""
     if _size(path + "-wal"):
         raise faults.orphaned_wal(path)  # SQLite would replay it into the new file
+    directory = os.path.dirname(path)
     _sweep(directory)
     draft = os.path.join(directory, f"{_DRAFT}{os.urandom(4).hex()}")
     try:
@@ -80,7 +78,6 @@ def make(directory: str) -> bool:
         _sweep(directory)
     sync(directory)
     connect(path, apsw.SQLITE_OPEN_READWRITE, 0).close()
-    return True
 
 
 def _sweep(directory: str) -> None:

@@ -22,23 +22,7 @@ if TYPE_CHECKING:
 
 _FEW = 5  # streams: up to this many, one query each is faster than one query for all
 # The types of the columns that are read.
-_COLUMNS = [
-    "int",
-    "str",
-    "int",
-    "str",
-    "int",
-    "str",
-    "str",
-    "str",
-    "str?",
-    "str?",
-    "str?",
-    "str",
-    "int",
-    "str?",
-    "bytes",
-]
+_COLUMNS = (*("int", "str") * 2, "int", *("str",) * 3, *("str?",) * 3, "str", "int", "str?", "bytes")
 _sound: set[tuple[type, ...]] = set()  # valid combinations of column types that were seen
 
 
