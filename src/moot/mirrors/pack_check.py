@@ -1,10 +1,9 @@
 """Checks the files of packs and every entry in them: `moot pack check`. Nothing is absorbed, rendered or recorded.
 
-A file is checked in four ways, each of which finds what those before cannot:
+A file is checked in three ways, each of which finds what those before cannot:
 
     parse       whether it can be read at all
     vet         the form's own rules, for all entries: types, schemas
-    compare     whether it shows what the log says, if its form requires that
     rehearse    the rules of the pack and the states of tasks, for what the log does not have yet: it is taken as the
                 next command would take it, and then forgotten. All files are taken together and in order, because a
                 message may be about a task that a message in another file creates.
@@ -112,7 +111,7 @@ class _Checked:
     def offset(self, place: str) -> int:
         return self.places.offset(place) if self.places is not None else -1
 
-    # --- the four ways -----------------------------------------------------------------------------------------------
+    # --- the three ways -----------------------------------------------------------------------------------------------
 
     def parse(self) -> list[FileProblem]:
         """Read the file. Returns why that is not possible."""
@@ -133,13 +132,6 @@ class _Checked:
             for defect in self.form.vet(self.data):
                 said = f"expected {defect.expected}, found {defect.found}"
                 self.add(said, defect.path.rstrip("."), _CORRECT)
-
-    def compare(self, store: Store) -> None:
-        """Look for what the log has and the file does not show."""
-        with self.form.code:
-            for defect in self.form.deviations(self.data, store, self.one):
-                said = f"expected {defect.expected}, found {defect.found}"
-                self.add(said, defect.path, "The next command of moot writes it again.")
 
     def observe(self, call: Call) -> None:
         """Look up what the rehearsal needs."""
@@ -278,7 +270,6 @@ def _rehearsed(call: Call, files: list[_Checked]) -> list[FileProblem]:
     trees: dict[str, list[_Checked]] = {}
     for one in files:
         one.vet()
-        one.compare(call.engine.store)
         one.observe(call)
         trees.setdefault(one.one.root, []).append(one)
     for tree in trees.values():

@@ -185,27 +185,13 @@ def bytes_of(board: Board) -> dict[str, bytes]:
 @pytest.mark.parametrize(
     ("file", "edit", "said"),
     [
-        (
-            EVENTS,
-            lambda c: c["events"][0].update(taskName="Other"),
-            r':8:\d+: events\[0\].taskName: expected "One", as the',
-        ),
-        (EVENTS, lambda c: c["events"].pop(0), r':2:\d+: events: expected \{"type":"task:started".* found nothing'),
         (EVENTS, lambda c: c["events"].append({"type": "task:failed"}), r"events\[\d\].error: expected a text"),
         (EVENTS, lambda c: c["events"].append({"type": "task:complete"}), r"Did you mean task:completed\?"),
-        (EVENTS, lambda c: c.update(lastEventId=1), r"lastEventId: expected 3 or more, found 1"),
         (EVENTS, lambda c: c.update(retentionPolicy="soon"), r'retentionPolicy stays 24h: "soon"'),
-        (f"{FOLDER}/claims.json", lambda c: c["claims"].clear(), r"claims.a.ts: expected"),
-        (f"{FOLDER}/shared-context.json", lambda c: c.update(current_phase="99"), r'current_phase: expected "01", as'),
-        (
-            f"{FOLDER}/decisions.json",
-            lambda c: c["decisions"][0].update(decision="X"),
-            r'decision: expected "D", as the log',
-        ),
         (".planning/config.json", lambda c: c["event_handlers"].update({"task:failed": "all"}), r"event_handlers"),
     ],
 )
-def test_the_check_names_each_deviation_with_its_place_and_changes_nothing(
+def test_the_check_names_each_problem_with_its_place_and_changes_nothing(
     board: Board, file: str, edit: Callable[[Any], object], said: str
 ) -> None:
     config = board.root / ".planning" / "config.json"

@@ -203,10 +203,6 @@ class Form(ABC):
         """Record that a file was deleted. It is restored or reset, as the mirror says."""
         return Taken()
 
-    def deviations(self, data: bytes, store: Store, one: Instance) -> Iterable[Defect]:  # noqa: ARG002
-        """Where a file does not show what the log says, for `moot pack check`. What is new in it does not count."""
-        return ()
-
     def document_of(self, one: Instance) -> str:  # noqa: ARG002
         """The id of the document that a file shows, if the form has documents."""
         return ""

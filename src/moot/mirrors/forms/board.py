@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from moot.api.protocol import MirrorSpec, Packs
     from moot.api.protocol.form import Instance
     from moot.core.event import Event
-    from moot.core.schema import Defect
     from moot.engine.unit_of_work import Work
     from moot.mirrors.forms.document import DocumentNews
     from moot.views.store import Store
@@ -145,18 +144,6 @@ class BoardForm(DocumentForm):
         kept = {key: _digest(feeds.shown(content[key], "  ")) for key in self._lists if key in content}
         others = {key: value for key, value in content.items() if key not in self._lists}
         return BoardContent(leaves=flat_json.flatten(others, {}), kept=kept)
-
-    def deviations(self, data: bytes, store: Store, one: Instance) -> Iterator[Defect]:
-        from moot.core.schema import Defect
-        from moot.core.schema.phrases import shown
-        from moot.mirrors.deviations import deviations
-
-        found: Any = self.parse(data)
-        rendered: Any = self.parse(self.render(store, one).data)
-        yield from deviations({key: rendered[key] for key in self._lists}, found)
-        for key in found if self._output else ():
-            if key not in self._lists:
-                yield Defect(key, "no other keys: moot keeps this file", shown(found[key]))
 
     def authors(self, content: Any) -> tuple[str, ...]:
         return () if self._output else super().authors(content)

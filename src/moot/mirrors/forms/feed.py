@@ -205,13 +205,6 @@ class FeedForm(Form):
                 found += [defect.replace(path=f"{at}.{defect.path}") for defect in wrong]
         return found
 
-    def deviations(self, data: bytes, store: Store, one: Instance) -> Iterator[Defect]:
-        from moot.mirrors.deviations import deviations, fallen_back
-
-        found, rendered = self.read(data), self.read(self.render(store, one).data)
-        yield from deviations({self._list: rendered.entries}, {self._list: found.entries})
-        yield from fallen_back(rendered.rest, found.rest, self._last)
-
     def authors(self, content: FeedContent) -> tuple[str, ...]:  # noqa: ARG002
         return (self._writer.principal,)
 
