@@ -16,6 +16,7 @@ import ast
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -155,14 +156,23 @@ def failing(folder: Path, stages: Sequence[str] = STAGES) -> str:
     environment = os.environ | {"PYTHONPATH": str(folder / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
     for stage in stages:
         command = [sys.executable, "-m", "pytest", "-qx", "-n0", "-p", "no:cacheprovider"]
-        command += [f"--basetemp={folder / 'tmp'}", "--timeout=60", stage]
+        command += [f"--basetemp={folder / 'tmp'}", stage]
         try:
             ran = subprocess.run(
-                command, check=False, cwd=folder, env=environment, capture_output=True, timeout=SECONDS
+                command,
+                check=False,
+                cwd=folder,
+                env=environment,
+                capture_output=True,
+                timeout=SECONDS,
+                preexec_fn=lambda: signal.signal(
+                    signal.SIGINT, signal.default_int_handler
+                ),  # ignored in background jobs
             )
         except subprocess.TimeoutExpired:
             return f"{stage} (no end)"
         if ran.returncode != 0:
+            (folder / "failure").write_bytes(ran.stdout)
             return stage
     return ""
 
@@ -195,7 +205,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="mutant") as name:
         copied(Path(name))
         if broken := failing(Path(name)):
-            print(f"{broken} fails without any mutant; repair that first")
+            print((Path(name) / "failure").read_text(), f"{broken} fails without any mutant; repair that first")
             return 2
 
     def judged(mutant: Mutant) -> str:
