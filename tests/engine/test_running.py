@@ -6,7 +6,6 @@ import os
 import threading
 from typing import TYPE_CHECKING, Any
 
-import apsw
 import pytest
 
 from moot.core.deciders.effect import RequestEffect
@@ -14,7 +13,7 @@ from moot.core.handler import Handler
 from moot.effects.pinned import PinnedHandler, pin
 from moot.effects.runner import Runner, RunnerSetup
 from moot.engine.presence import Presence
-from moot.logs.sqlite.archive import restore
+from moot.logs.sqlite import restore
 from moot.views import states
 from moot.views.store import Store
 from tests.engine.harness import ANNA, Command, Machine, add, together
@@ -100,7 +99,7 @@ def test_an_effect_does_not_wait_for_ever_for_a_torn_file(machine: Machine, monk
 
 def put_back(machine: Machine, backup: Path) -> None:
     Store(machine.views).renew(alone=True).close()
-    restore.replace(machine.directory, apsw.Connection(str(backup)), lambda *_: None)
+    restore.replace(machine.directory, str(backup), lambda *_: None)
 
 
 @pytest.fixture

@@ -9,15 +9,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-import apsw
 import pytest
 
 from moot.core import addresses
 from moot.core.deciders.message import SendMessage
 from moot.core.errors import Held, MootError, Refused, Unavailable
 from moot.core.event import Commit, Draft, Key
-from moot.logs.sqlite import SqliteLog
-from moot.logs.sqlite.archive import restore
+from moot.logs.sqlite import SqliteLog, restore
 from moot.logs.sqlite.lock import WriterLock
 from moot.views import queries
 from tests.engine.harness import NOON, Command, Machine, join, leave
@@ -206,7 +204,7 @@ def test_a_log_that_was_restored_meanwhile_gets_nothing_that_rests_on_what_it_lo
     with turn_of_another(machine) as other:
         attempt = waiting(letter("Blake"))
         machine.store.renew()
-        restore.replace(machine.directory, apsw.Connection(backup), lambda _done, _of: None)
+        restore.replace(machine.directory, str(backup), lambda _done, _of: None)
         joined = Draft(stream="agent/keats2", type="agent:joined", data={"name": "Keats2", "incarnation": 1})
         other.append(Commit(id="joined", at=NOON, by="Keats2#1"), {"agent/keats2": 0}, [joined])
     attempt.ended()

@@ -11,7 +11,6 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -91,28 +90,3 @@ def test_a_redaction_reaches_what_the_other_version_keeps(repo: Repo, start: Cal
         before = before or files(repo)
     assert files(repo) == before, "each of them has made its own anew, once"
     repo.verify()
-
-
-def test_the_mirrors_are_rendered_once_whoever_looks(
-    make_repo: Callable[..., Repo], start: Callable[..., Worker]
-) -> None:
-    repo = make_repo(packs=("orchestrator",), name="mirrored")
-    old, new = start("Ada", repo=repo), start("Bob", new=True, repo=repo)
-    memory = repo.state / "mirrors" / "state.json"
-    assert old.run("send", to=["Bob"], text="Hello").won
-    assert new.run("board").won
-    before = memory.stat().st_ino
-    for worker in (old, new, old, new):
-        assert worker.run("board").won
-    assert memory.stat().st_ino == before
-
-
-def test_one_that_watches_is_not_disturbed_by_another_version(repo: Repo, start: Callable[..., Worker]) -> None:
-    watcher, new = start("Ada"), start("Bob", new=True)
-    assert watcher.run("watch", once=True).won
-    before: Any = None
-    for number in range(20):
-        assert new.run("task add", title=f"Work {number}").won
-        assert watcher.run("watch", once=True).result["tasks"]["total"] == number + 1
-        before = before or files(repo)
-    assert files(repo) == before
