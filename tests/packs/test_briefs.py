@@ -168,7 +168,7 @@ def test_a_changed_brief_is_noticed_although_the_pack_is_cached(folder: Path) ->
     with Workspace.init(folder, person=True) as person:
         assert person.brief("clerk").text == "one"
     brief_in(folder, "two {{nothing}}")
-    ran = command(folder, "board")
+    ran = command(folder, "task", "add", "One")
     assert ran.returncode == 2
     assert "clerk.md, line 1: {{nothing}}: there is no fact 'nothing'" in ran.stderr
 

@@ -189,7 +189,8 @@ class Log(Subject):
             file.write(f"note {number}\n".encode())
 
     def stored(self) -> int:
-        return sum(event.data.get("who") != "moot" for event in self.events("feed:noted"))
+        texts = [event.data["text"] for event in self.events("feed:noted") if event.data.get("who") != "moot"]
+        return sum(line.startswith("note ") for text in texts for line in text.splitlines())
 
     def shown(self, root: str) -> int:
         return sum(line.startswith(b"note ") for line in self.read(root).splitlines())

@@ -88,7 +88,7 @@ class LinesForm(Form):
         def rotate(work: Work, _one: Instance) -> Taken:
             return self._rotate(work, upto)
 
-        memo = {"size": len(data), "digest": digest_of(data)}
+        memo = {"size": len(data), "digest": digest_of(data), "note": notes[-1][0] if notes else 0}
         return Rendering(data=data, memo=memo, then=rotate if full else None)
 
     def _items(self, store: Store, part: JournalPart) -> tuple[list[tuple[int, str]], list[tuple[int, str]]]:
@@ -145,7 +145,11 @@ class LinesForm(Form):
     def observe(self, call: Call, one: Instance, content: str, memo: Any, author: str) -> str | None:  # noqa: ARG002
         data, size = content.encode(), memo["size"] if memo else 0
         if memo and digest_of(data[:size]) == memo["digest"]:
-            return data[size:].decode() or None
+            rest = data[size:].decode()
+            _, notes = self._items(call.engine.store, self.parts(call.engine.store)[-1])
+            for position, text in notes:  # a process stored them, but was killed before it wrote the file
+                rest = rest.removeprefix(text) if position > memo["note"] else rest
+            return rest or None
         return self._unknown(call.engine.store, content) or None
 
     def _unknown(self, store: Store, content: str) -> str:
