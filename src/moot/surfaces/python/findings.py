@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from moot.api.verbs.artifacts import ArtifactResult, ArtifactView
     from moot.api.verbs.decisions import DecisionResult as Decided
+    from moot.api.verbs.search import SearchResult
     from moot.api.verbs.tasks.checks import Checked
     from moot.api.verbs.tasks.dependencies import Need
     from moot.core.deciders.artifact import Artifact
@@ -179,3 +180,17 @@ class Findings(ABC):
     def watch(self) -> Overview:
         """The overview that `moot watch` shows, as of now. Reading it does not count as a sign of life."""
         return self._ask("watch", locals())
+
+    def search(
+        self,
+        words: Some = (),
+        *,
+        kind: Some = (),
+        by: str | None = None,
+        task: str | None = None,
+        since: str | None = None,
+        until: str | None = None,
+        limit: int = 20,
+    ) -> list[SearchResult]:
+        """Search the text of all events, newest first."""
+        return self._ask("search", locals())

@@ -16,12 +16,7 @@ from __future__ import annotations
 from typing import overload  # noqa: TID253 (no command loads this module)
 
 from moot.core.record import Record
-from moot.surfaces.python.briefing import Briefing
-from moot.surfaces.python.carrying import Carrying
-from moot.surfaces.python.driving import Drives
-from moot.surfaces.python.guarding import Guarding
-from moot.surfaces.python.handling import Handling
-from moot.surfaces.python.searching import Searching
+from moot.surfaces.python.operations import Operations
 from moot.surfaces.python.tasks import Tasks
 
 TYPE_CHECKING = False
@@ -59,7 +54,7 @@ class Mail(Record):
     ids: tuple[str, ...]
 
 
-class Verbs(Tasks, Handling, Searching, Carrying, Guarding, Briefing, Drives):
+class Verbs(Tasks, Operations):
     """See the module. Every method raises only errors from `moot.core.errors`, except for bugs."""
 
     # Agents
