@@ -201,15 +201,6 @@ def test_a_restore_is_refused_while_agents_are_here_or_events_would_go(run: Comm
         assert ws.verify().sound
 
 
-@pytest.mark.parametrize("content", [b"", b"no database", b"SQLite format 3\x00" + bytes(4000)])
-def test_what_is_no_backup_is_refused_and_changes_nothing(run: Command, tmp_path: Path, content: bytes) -> None:
-    (tmp_path / "x.db").write_bytes(content)
-    error = refused("no_backup", lambda: Workspace.restore(tmp_path / "x.db", run.repo, force=True), Usage)
-    assert "moot backup" in error.remedy
-    refused("no_backup", lambda: Workspace.restore(tmp_path / "none.db", run.repo), Usage)
-    assert run.head() == 2
-
-
 @pytest.mark.parametrize("damage", ["gone", "empty", "garbage"])
 def test_a_log_that_cannot_be_read_any_more_is_replaced_and_kept(run: Command, tmp_path: Path, damage: str) -> None:
     with Workspace(run.repo) as ws:
@@ -308,28 +299,6 @@ def test_a_process_that_has_the_workspace_open_goes_on_with_the_restored_log(run
     finally:
         other.kill()
         other.communicate(timeout=PATIENCE)
-
-
-def test_a_restore_that_is_killed_leaves_the_old_log_or_the_new_one(
-    run: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", f"{run.environment['HOME']}/.local/state")  # one account, one store
-    with Workspace(run.repo) as ws:
-        ws.backup(str(tmp_path / "small.db"))
-        for number in range(20):
-            ws.task_add(f"{number}", body="x" * 100_000)
-        ws.backup(str(tmp_path / "large.db"))
-    for number in range(12):
-        name = ("small.db", "large.db")[number % 2]
-        process = run.popen("restore", str(tmp_path / name), "--force")
-        try:
-            process.wait(0.05 + 0.02 * number)
-        except subprocess.TimeoutExpired:
-            process.kill()
-        process.communicate(timeout=PATIENCE)
-        assert run.head() in (2, 22)
-        with Workspace(run.repo) as ws:
-            assert ws.verify().sound
 
 
 def test_followers_and_waiters_go_on_with_the_restored_log(run: Command, tmp_path: Path) -> None:
