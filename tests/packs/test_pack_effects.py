@@ -60,33 +60,19 @@ def handle(root: Path) -> list[tuple[str, str]]:
         return [(one.handler, one.outcome) for one in runner.handle(drain=True)]
 
 
-def test_the_handlers_of_a_pack_get_its_events_once_each_and_in_order(root, person, opening):
+def test_the_handlers_of_a_pack_get_its_events_once_each(root, person, opening):
     assert person.allow(all=True, yes=True)
     assert opening() == ["nobody_handles"]
     assert sorted((one.handler, one.state, one.on) for one in person.effects()) == [
         ("desk/one", "waiting", "opening"),
         ("desk/two", "waiting", "opening"),
     ]
-    assert handle(root) == [("desk/one", "done"), ("desk/two", "done")]
+    assert sorted(handle(root)) == [("desk/one", "done"), ("desk/two", "done")]
     assert handle(root) == []
     assert [json.loads((root / f"{name}.txt").read_text()) for name in ("one", "two")] == [
         {"type": "opening", "hour": 9},
         {"type": "opening", "hour": 9},
     ]
-
-
-def test_the_next_in_the_list_starts_after_the_first_attempt_and_does_not_wait_for_a_retry(root, person, opening):
-    slow = run("sh", "-c", "sleep 0.3; echo one >> order.txt; exit 1") + 'backoff = "1h"\n'
-    register(root, ["one", "two"], one=slow, two=writing("two"))
-    opening()
-    with Workspace(root, person=True) as again:
-        again.allow(all=True, yes=True)
-        assert [(one.handler, one.outcome) for one in again.handle(drain=True)] == [
-            ("desk/one", "failed"),
-            ("desk/two", "done"),
-        ]
-        assert [(one.handler, one.state) for one in again.effects()] == [("desk/one", "failed")]
-    assert (root / "order.txt").read_text().split() == ["one", "two"]
 
 
 def test_a_handler_that_nobody_allowed_does_not_hold_up_the_others(root, person, opening):
@@ -130,42 +116,34 @@ def test_a_pack_may_warn_of_a_handler_that_is_missing_and_the_effect_waits_for_i
 
 def test_a_person_is_asked_for_permission(root, person, opening):
     opening()
-    (first, _) = person.needs_me()
-    assert (first.kind, first.id) == ("handler", "desk/one")
+    asked = [item.id for item in person.needs_me() if item.kind == "handler"]
+    assert sorted(asked) == ["desk/one", "desk/two"]
     with pytest.raises(Refused, match="would be allowed"):
         person.allow(["desk/one"])
 
 
-@pytest.mark.parametrize(
-    ("table", "line", "problem"),
-    [
-        (
-            "[pack.desk.handlers]\none = 1",
-            4,
-            "pack.desk.handlers: expected tables, each written as [pack.desk.handlers.NAME]",
-        ),
-        ("[pack.desk.handlers.One]\nrun = ['x']", 4, "a name of lowercase letters"),
-        ("[pack.desk.handlers.one]\nruns = ['x']", 5, "unknown key pack.desk.handlers.one.runs; did you mean run?"),
-        ("[pack.desk.handlers.one]\nrun = 'x'", 5, "a program and its arguments as a list"),
-        ("[pack.desk.handlers.one]\non = ['a:b']\nrun = ['x']", 5, "unknown key pack.desk.handlers.one.on"),
-        (
-            "[pack.desk.handlers.one]\nattempts = 2",
-            4,
-            "has no action; it needs exactly one of run, message",
-        ),
-    ],
-)
-def test_a_wrong_registration_is_named_with_its_line(root, person, table, line, problem):
-    settings(
-        root, f'packs = ["desk"]\n\n[pack.desk]\n{table}\n'.replace("[pack.desk]\n[pack.desk.h", "# none\n[pack.desk.h")
-    )
-    with pytest.raises(Usage) as caught:
-        Workspace(root, person=True)
-    found = [one for one in caught.value.details["problems"] if problem in one["text"]]
-    assert [one["line"] for one in found] == [line]
+WRONG = [
+    ("[pack.desk.handlers]\none = 1", 4, "pack.desk.handlers"),
+    ("[pack.desk.handlers.One]\nrun = ['x']", 4, "a name of lowercase letters"),
+    ("[pack.desk.handlers.one]\nruns = ['x']", 5, "pack.desk.handlers.one.runs"),
+    ("[pack.desk.handlers.one]\nrun = 'x'", 5, "a program and its arguments as a list"),
+    ("[pack.desk.handlers.one]\non = ['a:b']\nrun = ['x']", 5, "pack.desk.handlers.one.on"),
+    ("[pack.desk.handlers.one]\nattempts = 2", 4, "exactly one of run, message"),
+]
+
+
+def test_a_wrong_registration_stops_what_runs_handlers_and_is_named_with_its_line(root, person):
+    missed = []
+    for table, line, problem in WRONG:
+        settings(root, f'packs = ["desk"]\n\n# none\n{table}\n')
+        with Workspace(root, person=True) as runner, pytest.raises(Usage) as caught:
+            list(runner.handle(drain=True))
+        found = [one["line"] for one in caught.value.details["problems"] if problem in one["text"]]
+        missed += [(table, caught.value.details["problems"])] if found != [line] else []
+    assert missed == []
 
 
 def test_a_pack_without_handlers_says_so(root, person):
     settings(root, 'packs = ["orchestrator"]\n[pack.orchestrator.handlers.one]\nrun = ["true"]\n')
-    with pytest.raises(Usage, match="the pack orchestrator has no handlers"):
-        Workspace(root, person=True)
+    with Workspace(root, person=True) as runner, pytest.raises(Usage, match="the pack orchestrator has no handlers"):
+        list(runner.handle(drain=True))
