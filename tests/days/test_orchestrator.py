@@ -327,7 +327,7 @@ def test_a_driver_without_pause_works_beside_a_watcher(
     assert project.held() == []
 
 
-FLAT = {
+FLAT: dict[str, Any] = {
     "version": "1.0",
     "tasks": [
         entry("task-001", "in_progress", priority="critical", assignee={"name": "Sam"}),

@@ -95,8 +95,8 @@ class Absorber:
         """Take what was put off until all files have been absorbed."""
 
         def take(put_off: tuple[Seen, str, Any, Any, Any], idle: int) -> list[tuple[Seen, str, Any, Any, Any]]:
-            *before, facts = put_off
-            self._take_facts(*before, facts.replace(idle=idle))
+            seen, author, content, memo, facts = put_off
+            self._take_facts(seen, author, content, memo, facts.replace(idle=idle))
             return self._put_off()
 
         in_rounds(self._put_off(), take, lambda: len(self._context.news))

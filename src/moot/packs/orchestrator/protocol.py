@@ -42,7 +42,7 @@ class Orchestrator(Protocol):
 
     def __init__(self, pack: Pack, settings: Mapping[str, Any] | None = None) -> None:
         super().__init__(pack, settings)
-        self.wanted: dict[str, QueueChange] = {}
+        self.wanted: Mapping[str, QueueChange] = {}
 
     forms = {  # noqa: RUF012
         "queue": "moot.packs.orchestrator.queue_file:QueueForm",

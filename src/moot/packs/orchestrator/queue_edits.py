@@ -115,9 +115,9 @@ def compared(form: QueueForm, call: Call, one: Instance, content: QueueContent, 
     news = QueueNews(
         changes=changes, leaves=leaves, stale=stale, others=others, ttl=call.settings.task_ttl, adopting=adopting
     )
-    form.packs.protocol(form.spec.pack).wanted.update(
-        {change.task: change for change in changes if change.task and change.error is None}
-    )
+    form.wanted.update({change.task: change for change in changes if change.task and change.error is None})
+    protocol: Any = form.packs.protocol(form.spec.pack)
+    protocol.wanted = form.wanted
     return news if changes or leaves or stale or others else None
 
 
@@ -480,7 +480,8 @@ class Edits:
 
 def _fields(entry: Mapping[str, Any], known: Task | None = None) -> tuple[dict[str, Any], dict[str, Any]]:
     """The fields of a task, and what is kept beside them: other keys, and values that a task cannot have."""
-    fields, extra = {}, {}
+    fields: dict[str, Any] = {}
+    extra: dict[str, Any] = {}
     for key, value in entry.items():
         if key == "title" and isinstance(value, str) and value.strip():
             fields["title"] = value

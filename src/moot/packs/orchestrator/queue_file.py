@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from moot.core.schema import Defect
     from moot.core.task import Task
     from moot.engine.unit_of_work import Work
-    from moot.packs.orchestrator.queue_edits import QueueNews
+    from moot.packs.orchestrator.queue_edits import QueueChange, QueueNews
     from moot.views.store import Store
 
 TASKS, COMPLETED, REJECTED = LISTS = ("tasks", "completed", "rejected")
@@ -63,6 +63,7 @@ class QueueForm(Form):
         self.actor = Actor(principal=role(author), roles=(author,))
         self.speakers = (self.actor.principal,)
         self.document = f"{spec.pack}.-.{spec.name}"  # the same in every worktree
+        self.wanted: dict[str, QueueChange] = {}  # what the file asks for until it is written, by task
 
     def follows(self, event: Event) -> bool:
         return event.stream.startswith("task/") or event.stream == f"document/{self.document}"
@@ -71,7 +72,7 @@ class QueueForm(Form):
         """First the task that is offered next, which is the most urgent and oldest one."""
         from moot.views.feeds import shown
 
-        self.packs.protocol(self.spec.pack).wanted.clear()  # everything was taken
+        self.wanted.clear()
         tasks, document = self.tasks(store), states.state(store, "document", self.document)[0]
         now = current(tasks, document.leaves.get(CURRENT))
         kept = {at: value for at, value in document.leaves.items() if not at.startswith(OURS)}
@@ -97,7 +98,7 @@ class QueueForm(Form):
     def read(self, data: bytes) -> QueueContent:
         from moot.api.protocol import strict_json
 
-        content = strict_json.load(data)
+        content: Any = strict_json.load(data)
         lists = {name: content[name] for name in LISTS if name in content} if isinstance(content, dict) else {}
         if not lists or not all(isinstance(found, list) for found in lists.values()):
             raise Malformed(f"the file is not an object with the lists {', '.join(LISTS)}")
