@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import os
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,18 +12,9 @@ from moot.mirrors import exchange
 from moot.mirrors.exchange import Kept, bring, has_kept, kept_in, stamp
 
 
-@pytest.fixture(params=["native", "syscall", "link and rename"])
+@pytest.fixture(params=["native", "link and rename"])
 def way(request, monkeypatch):
     """Each way to exchange, where this system has it."""
-    if request.param == "syscall":
-        if sys.platform != "linux":
-            pytest.skip("renameat2 by number is for Linux")
-        real = ctypes.CDLL(None, use_errno=True)
-
-        class OldLibc:
-            syscall = real.syscall
-
-        monkeypatch.setattr(ctypes, "CDLL", lambda *_args, **_options: OldLibc)
     if request.param == "link and rename":
         monkeypatch.setattr(exchange, "_rename_with", lambda _linux, _macos: None)
     return request.param

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 _AT_FDCWD = -100
 _LINUX_NOREPLACE, _LINUX_EXCHANGE = 1, 2
 _MACOS_SWAP, _MACOS_EXCL = 2, 4
-# For a libc without renameat2. Only for 64-bit processes: a 32-bit one may run on a machine with a 64-bit name.
-_LINUX_SYSCALL = {"x86_64": 316, "aarch64": 276, "riscv64": 276, "loongarch64": 276, "ppc64le": 357, "s390x": 347}
 _REFUSED = frozenset({errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP})
 _NO_LINKS = _REFUSED | {errno.EPERM, errno.EMLINK}
 _ATTEMPTS = 16
@@ -202,11 +200,4 @@ def _rename_with(linux: int, macos: int) -> Rename | None:
         return swap and (lambda a, b: ctypes.get_errno() if swap(a, b, ctypes.c_uint(macos)) else 0)
     here, flags = ctypes.c_int(_AT_FDCWD), ctypes.c_uint(linux)
     call = getattr(libc, "renameat2", None)
-    if call is not None:
-        return lambda a, b: ctypes.get_errno() if call(here, a, here, b, flags) else 0
-    number = _LINUX_SYSCALL.get(os.uname().machine) if sys.maxsize > 2**32 else None
-    if number is None:
-        return None
-    syscall = libc.syscall
-    syscall.restype = ctypes.c_long
-    return lambda a, b: ctypes.get_errno() if syscall(ctypes.c_long(number), here, a, here, b, flags) else 0
+    return call and (lambda a, b: ctypes.get_errno() if call(here, a, here, b, flags) else 0)

@@ -63,9 +63,8 @@ VERBS = (
             "that others wait for, reviews that no agent here can do, parked effects, handlers that nobody has "
             "allowed on this machine, review that is switched off, and what active packs report. An answer resolves a "
             "checkpoint, replies to a request, reopens a task with your text as the reason, or retries an effect. A "
-            "held entry is delivered if the answer is the corrected message, a JSON object; otherwise it is dropped, "
-            "with your text as the reason. For a review, `yes` approves the task. For a handler, `yes` shows what it "
-            "does and allows it. Listing writes nothing."
+            "held entry is dropped, with your text as the reason. For a review, `yes` approves the task. For a "
+            "handler, `yes` shows what it does and allows it. Listing writes nothing."
         ),
     ),
 )

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from moot.api.answer import Notice
     from moot.api.call import Call
     from moot.api.protocol import MirrorSpec, Packs
-    from moot.core.errors import MootError
     from moot.core.event import Event
     from moot.core.schema import Defect
     from moot.engine.unit_of_work import Work
@@ -87,13 +86,11 @@ class Taken(Record):
 
     rest: the facts for another commit, if one is not enough.
     later: the facts for another commit, after the other files have been absorbed: see `in_rounds`.
-    refused: why parts of the content were refused and are held.
     """
 
     notices: tuple[Notice, ...] = ()
     rest: Any = None
     later: Any = None
-    refused: tuple[MootError, ...] = ()
 
 
 def in_rounds(later: Sequence[Any], take: Callable[[Any, int], Sequence[Any]], events: Callable[[], int]) -> None:

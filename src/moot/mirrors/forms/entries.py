@@ -286,7 +286,6 @@ class EntriesForm(Form):
         if facts.reads:
             return self._take_read(work, one, content.read, facts.in_hand)
         notices: list[Notice] = []
-        refused: list[MootError] = []
         if facts.back:
             work.do("mailbox", self.spec.mailbox, Restore(ids=facts.back, unread=True), pack=self.spec.pack)
         heard: dict[str, int] = {}
@@ -302,13 +301,11 @@ class EntriesForm(Form):
             if error is not None and fresh.error is None and facts.idle < LAST and error.code != "bad_message":
                 put_off.append(fresh.replace(missing=fresh.missing - heard.get(fresh.text, 0)))
             elif error is not None:
-                refused.append(error)
                 notices += _notice(one, held.hold(work, fresh.entry, fresh.place, error), error)
             done += 1
         if content.extra and facts.idle < 0:
             identity = held.hold_keys(work, content.extra, lambda name: self._extra(content.extra, name))
             unknown = self._extra(content.extra, identity or "ID")
-            refused.append(unknown)
             notices += _notice(one, identity, unknown)
         if facts.clears:
             self._take_clear(work, content.read, memo)
@@ -321,7 +318,6 @@ class EntriesForm(Form):
             notices=tuple(notices),
             rest=left.replace(fresh=rest) if rest else None,
             later=left.replace(fresh=tuple(put_off)) if put_off else None,
-            refused=tuple(refused),
         )
 
     def _extra(self, keys: Mapping[str, Any], held: str) -> Refused:

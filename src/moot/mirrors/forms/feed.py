@@ -59,7 +59,6 @@ class FeedContent(Record):
     skipped: tuple[int, ...]  # the numbers of those entries
     rest: dict[str, Any]  # the other keys of the object
     data: bytes
-    corrected: bool = False  # by a person or an agent, after it was held
 
 
 class NewEntry(Record):
@@ -78,7 +77,6 @@ class FeedNews(Record):
     values: Mapping[str, Any] = {}
     last: int = 0  # while adopting
     notices: tuple[Notice, ...] = ()
-    corrected: bool = False
 
 
 _NAME = {"type": "string", "minLength": 1}
@@ -185,12 +183,6 @@ class FeedForm(Form):
         rest = {key: value for key, value in content.items() if key != self._list}
         return FeedContent(entries=content[self._list], skipped=skipped, rest=rest, data=data)
 
-    def corrected(self, data: Any, *, whole: bool) -> FeedContent:
-        if whole and not (isinstance(data, dict) and self._type in data):
-            return self.read(strict_json.dump(data)).replace(corrected=True)
-        text = self._written(feeds.shown(data).encode(), {})
-        return FeedContent(entries=[data], skipped=(), rest={}, data=text, corrected=True)
-
     def vet(self, data: bytes) -> list[Defect]:
         if unread := super().vet(data):
             return unread
@@ -211,15 +203,14 @@ class FeedForm(Form):
     def observe(self, call: Call, one: Instance, content: FeedContent, memo: Any, author: str) -> FeedNews | None:  # noqa: ARG002
         store = call.engine.store
         state = self._state(store)
-        unknown = memo is None and not content.corrected  # moot has not written the file
-        adopting = unknown and not state.last and not state.entries
+        adopting = memo is None and not state.last and not state.entries
         fresh = self._compared(store, content, one)
         values, notices = self._changed_values(state, content, memo)
         last = _whole(content.rest.get(self._last)) or 0
         numbers = self._adopted([entry for _, entry in fresh], last) if adopting else {}
         found = tuple(self._news(call, place, entry, numbers.get(n)) for n, (place, entry) in enumerate(fresh))
         above = last if adopting else 0
-        news = FeedNews(fresh=found, values=values, last=above, notices=notices, corrected=content.corrected)
+        news = FeedNews(fresh=found, values=values, last=above, notices=notices)
         return news if found or values or notices or news.last > state.last else None
 
     def _news(self, call: Call, place: int, entry: Any, adopted: int | None) -> NewEntry:
@@ -332,7 +323,7 @@ class FeedForm(Form):
         """The other keys that this file changes. One in an old copy changes nothing."""
         before = memo if isinstance(memo, dict) else self._values(state)
         last = _whole(content.rest.get(self._last)) or 0
-        if content.corrected or (self._last and last < state.set_at):
+        if self._last and last < state.set_at:
             return {}, ()
         news = {
             key: value
@@ -353,16 +344,14 @@ class FeedForm(Form):
         return news, (Notice("bad_retention", f"{self.spec.path}: {self._keep} stays {now}: {why}."),)
 
     def take(self, work: Work, one: Instance, content: FeedContent, memo: Any, facts: FeedNews) -> Taken:  # noqa: ARG002
-        notices, refused = list(facts.notices), []
+        notices = list(facts.notices)
         held = HeldEntries(self.spec, (), work.store, lambda: as_written(content.data, self._list))
         done = 0
         for fresh in facts.fresh[:MOST]:
             if len(work.drafts) > FULL:
                 break
-            if facts.corrected or not held.has(fresh.entry):
+            if not held.has(fresh.entry):
                 error = fresh.error or self._heard(work, fresh)
-                if error is not None:
-                    refused.append(error)
                 if error is not None and (identity := held.hold(work, fresh.entry, fresh.place, error)):
                     said = f"an entry of {one.name} is held: {error.message} {error.remedy}"
                     notices.append(Notice("entry_held", f"{identity}: {said}"))
@@ -371,9 +360,7 @@ class FeedForm(Form):
         if not rest and (facts.values or facts.last):
             own = {**work.state("feed", self._feed).values.get(self.spec.name, {}), **facts.values}
             work.do("feed", self._feed, SetFeed(set={self.spec.name: own} if facts.values else {}, last=facts.last))
-        return Taken(
-            notices=tuple(notices), refused=tuple(refused), rest=facts.replace(fresh=rest, notices=()) if rest else None
-        )
+        return Taken(notices=tuple(notices), rest=facts.replace(fresh=rest, notices=()) if rest else None)
 
     def _heard(self, work: Work, fresh: NewEntry) -> MootError | None:
         """Take an entry. Returns the error if it is refused."""

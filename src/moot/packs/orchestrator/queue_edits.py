@@ -266,7 +266,6 @@ class Edits:
         self._form, self._work, self._one, self._content, self._news = form, work, one, content, news
         self._held: dict[str, HeldEntries] = {}
         self._notices: list[Notice] = []
-        self._refused: list[MootError] = []
         self._stale = [*news.stale]
 
     def take(self) -> Taken:
@@ -292,7 +291,6 @@ class Edits:
         rest, left = news.changes[done:], news.replace(leaves={}, stale=(), others=())
         return Taken(
             notices=tuple(self._notices),
-            refused=tuple(self._refused),
             rest=left.replace(changes=rest) if rest else None,
             later=left.replace(changes=tuple(put_off)) if put_off else None,
         )
@@ -445,7 +443,6 @@ class Edits:
     # --- the rest -------------------------------------------------------------------------------------------------
 
     def _hold(self, change: QueueChange, error: MootError) -> None:
-        self._refused.append(error)
         held = self._held.get(change.list)
         if held is None:
             content, name = self._content, change.list
