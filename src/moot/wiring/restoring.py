@@ -61,7 +61,7 @@ class _Backup:
     """A backup that was checked; its copy is in a folder of its own."""
 
     def __init__(self, path: str, room: str, state: str, progress: Progress) -> None:
-        self._state, self._progress = state, progress
+        self._state, self._room, self._progress = state, room, progress
         self._named = NamedBlobs()
         try:
             self._log = files.copied(path, room, lambda done, of: progress("copying", done, of))
@@ -89,7 +89,7 @@ class _Backup:
                 _check(call, self._found.file, lacking=lacking)
             result = self._result()
             before = _redacted(engine.log)
-            kept = files.keep(state, self._restoring) if lacking else None
+            kept = files.keep(state, self._room, self._restoring) if lacking else None
             # First the views: open workspaces notice their removal, and they can be rebuilt from either log.
             engine.store.close()
             engine.store.renew(alone=True)

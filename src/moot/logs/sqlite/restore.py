@@ -139,12 +139,12 @@ def lacks(directory: str, other: str) -> bool:
         return bool(head[0]) and log.execute(last, head).get != new.execute(last, head).get
 
 
-def keep(directory: str, progress: Progress) -> str:
-    """Copy the log that is about to be replaced, next to it."""
-    path = _dated(directory)
+def keep(directory: str, place: str, progress: Progress) -> str:
+    """Copy the log that is about to be replaced, next to it; until it is whole, it is in the folder `place`."""
+    path, draft = _dated(directory), os.path.join(place, "kept.db")
     with closing(file.connect(os.path.join(directory, file.NAME), apsw.SQLITE_OPEN_READONLY, _PATIENCE)) as source:
-        copy_into(f"{path}.part", source, progress)
-    os.rename(f"{path}.part", path)
+        copy_into(draft, source, progress)
+    os.rename(draft, path)
     sync(directory)
     return path
 
