@@ -231,7 +231,7 @@ def test_what_was_appended_is_acknowledged_even_if_the_views_fail(machine, monke
         patch.setattr(machine.store, "run", failing(after, error)(machine.store.run))
         outcome = machine.run(move("approve", "a", "Keats"))
     assert outcome.behind
-    assert types(outcome.events) == ["task:approved", "task:readied", "message:sent"]
+    assert types(outcome.events) == ["task:approved", "task:readied", "message:expired", "message:sent"]
     assert rows_of(machine.store) == before, "half a commit is in no view"
     assert machine.task("a").state == "done"
     assert machine.task("b").waits == ()
@@ -508,6 +508,7 @@ def test_dependencies_are_released_in_the_completing_commit(machine):
         ("task:approved", "task/a"),
         ("task:readied", "task/c"),
         ("task:readied", "task/d"),
+        ("message:expired", "mailbox/keats"),  # the request for the review
         ("message:sent", released[-1].stream),  # to the author
     ]
     assert one_commit(released)

@@ -104,8 +104,8 @@ def test_a_receipt_is_found_by_its_command_its_outcome_and_its_task(checked: Com
         assert (found["kind"], found["state"], found["task"]) == ("receipts", "failed", "task-001")
         assert found["title"].startswith("python3 -c print(")
     (other,) = checked("search", "passed", "--json").result
-    assert (other["title"], other["state"], other["task"]) == ("echo quiet", "passed", None)
-    assert checked("search", "quiet").out.splitlines()[1] == "> echo [quiet] passed"
+    assert (other["title"], other["state"], other["task"]) == ("echo quiet", "passed", "task-001")
+    assert checked("search", "quiet").out.splitlines()[1] == "> echo [quiet] passed task-001"
 
 
 def test_what_a_command_printed_is_not_searched(checked: Command) -> None:
