@@ -141,11 +141,6 @@ def test_the_past_has_it_as_it_was(noted: Path, moot: Moot) -> None:
         assert states.state(engine.read(), "note", "n-2")[0].status == "open"
 
 
-def test_its_ids_are_completed(noted: Path, moot: Moot) -> None:
-    assert moot("complete", "notes").split() == ["n-1"]
-    assert "n-1" in moot("complete", "things").split()
-
-
 def test_nobody_emits_its_events(noted: Path, moot: Moot) -> None:
     refused = json.loads(moot("emit", "note:written", "--json", code=1))
     assert (refused["error"], "take a note" in refused["remedy"]) == ("event_owned", True)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from moot.core.event import Draft
 
 KINDS = ("run", "message")
-MOOT = "moot"  # the sender of handlers' messages in older logs
+MOOT = "moot"  # the sender of moot's own notices
 NOUN = "effect"  # events about effects cause no effects, to prevent endless loops
 ALL = "*"
 BOOKKEEPING = frozenset(("message:offered", "message:acked"))  # written by reading mail; `*` does not match them
