@@ -88,7 +88,7 @@ def test_large_settled_mail_is_left_out_and_counted(town: Town) -> None:
     some = town.ask("Bob", "inbox", all=True, bytes=2500)
     assert ([item.text[0] for item in some.result.settled], some.result.more_settled) == (["b", "c"], 1)
     assert some.say[0].startswith("1 older settled: moot inbox --all --limit 51 --bytes ")
-    size = int(some.say[0].rpartition(" ")[2])
+    size = int(some.say[0].partition("--bytes ")[2].split()[0])
     assert town.ask("Bob", "inbox", all=True, bytes=size).result.more_settled == 0
 
 

@@ -258,8 +258,8 @@ def test_the_name_of_a_claim_that_ended_is_no_path_below_what_is_held(ada: Works
 
 def test_a_ttl_in_the_settings_that_no_claim_can_have_is_told_with_its_line(run: Command) -> None:
     (run.repo / "moot.toml").write_text('[claims]\nttl = "60d"\n')
-    with pytest.raises(Usage) as refusal:
-        Workspace(run.repo, agent="Ada")
+    with Workspace(run.repo, agent="Ada") as ws, pytest.raises(Usage) as refusal:
+        ws.claim("a.py")
     assert refusal.value.code == "bad_settings"
     for word in ("line 2", "claims.ttl", "30d"):
         assert word in refusal.value.message

@@ -196,7 +196,7 @@ def _failed(event: Event) -> AwaitedFailed:
 def deadline_of(call: Call, timeout: float | None) -> float:
     """When to give up; None: after the default time for this caller."""
     if timeout is None:
-        timeout = _AGENTS if call.caller.agent else _DEFAULT
+        timeout = _AGENTS if call.caller.agent or call.caller.mark else _DEFAULT
     return call.clock.monotonic() + min(max(timeout, 0.0), _LONGEST)
 
 
