@@ -281,4 +281,4 @@ def test_the_remedy_for_a_path_that_a_plan_holds_names_no_mailbox_that_does_not_
         assert "moot send" not in refusal.remedy
     project.run("claim", "Ada", paths=("b.ts",))
     project.run("join", "Bob", name="Bob")
-    assert "`moot send Ada …`" in project.refusal("claim", "Bob", paths=("b.ts",)).remedy
+    assert "`moot send Ada '…'`" in project.refusal("claim", "Bob", paths=("b.ts",)).remedy
