@@ -55,7 +55,7 @@ def test_a_link_a_file_an_open_folder_and_one_of_another_account_are_not_used(tm
         assert reason in found.warning
     assert list((tmp_path / "elsewhere").iterdir()) == []
     other = os.geteuid() + 1
-    monkeypatch.setattr(document_folders.os, "geteuid", lambda: other)
+    monkeypatch.setattr(os, "geteuid", lambda: other)
     assert not is_prepared(str(tmp_path / "link-2"), "/home/me/project")
     assert "another account" in unusable(str(tmp_path / "elsewhere"), "/home/me/project")
 
