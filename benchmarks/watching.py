@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from workspaces import Stage
 
 _COLUMNS, _LINES = 100, 30
-_LAST = b"7 Events"  # the title of the last section; moot writes a screen as a whole
+_LAST = b"Events"  # the title of the last section; moot writes a screen as a whole
 _PATIENCE = 60.0
 
 
