@@ -134,7 +134,7 @@ def promises() -> dict[int, list[str]]:
 
 def test_every_promise_is_found_by_its_number() -> None:
     scope, pins = (tomllib.loads((ROOT / "tests/specs" / name).read_text()) for name in ("scope.toml", "pins.toml"))
-    assert list(promises()) == list(range(1, pins["promises"]["count"] + 1))
+    assert list(promises()) == list(range(1, len(pins["promises"]) + 1))
     unbuilt = [str(number) for number, (_, kept_by, _) in promises().items() if kept_by == "not built yet"]
     assert unbuilt == list(scope["promises"]["deferred"])
 

@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 
 HOSTILE = ("$(touch PWN)", "`touch PWN`", "a b", "-RF", "--agent=x", "x;touch PWN;'", '"$HOME"', "é…|&>PWN")
 SUGGESTED = re.compile(
-    r"`(moot [^`]*)`|(?:→|:|;|,|or|answer:|confirmation:) (moot [a-z].*?)(?=, or moot |$)", re.MULTILINE
+    r"`(moot [^`]*)`|(?:→|:|;|,|or|answer:|confirmation:) (moot [a-z].*?)(?=, or moot |, then moot | \(another|$)",
+    re.MULTILINE,
 )
 
 
@@ -178,7 +179,7 @@ def values(line: str) -> list[str]:
     words = shlex.split(line)
     assert words[0] == "moot", line
     call = parse.understand([word for word in words[1:] if not word.startswith("@")])
-    assert call.agent is None, line
+    assert call.agent in (None, "Ada", "Bob"), line  # the caller, and never an id
     verb = catalogue.find(str(call.verb))
     words = [word for word in call.words if word not in ("--data", "blocks.")]
     found = parse.arguments(verb, words).values()
@@ -207,11 +208,12 @@ SAFE = {
     "near", "verb", "verb.name", "position", "version",
     "_wider(limit, result.more_settled, room, size)",
     "_wider(limit, result.more_new, room[0], room[1])", "_wider(limit, result.more_waiting, room[0], room[2])",
-    "sys.modules['moot'].__version__", "shlex.join(words)", "name", "typed", "command",
+    "sys.modules['moot'].__version__", "alias", "shlex.join(words)", "name", "typed", "command",
     "item.evidence", "key", "path", "pack",
 }  # fmt: skip
 NAMES = {  # safe only there
     "name": "cli/help.py",
+    "alias": "cli/help.py",
     "typed": "cli/help.py",
     "command": "cli/suggestions.py",  # from its own table
     "shlex.join(words)": "testing/rehearsal.py",

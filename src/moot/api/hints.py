@@ -37,5 +37,5 @@ def addressed(text: str, agent: str) -> str:
     for other in others:
         command, tick, rest = other.partition("`")
         own = not tick or command.split(" ")[0] in _NAMELESS or "--agent" in command or "--help" in command
-        first += f"`moot {other}" if own else f"`{from_agent(f'moot {command}', agent)}`{rest}"
+        first += "`moot " + other if own else f"`{from_agent('moot ' + command, agent)}`{rest}"
     return first

@@ -13,7 +13,7 @@ from moot.core.errors import Usage
 from moot.core.kind import find, kind_of, kinds
 from moot.core.principal import name_of
 from moot.core.record import Record
-from moot.core.text import one_line
+from moot.core.text import one_line, option
 from moot.engine.clock import local
 from moot.time_travel import last_before
 from moot.time_travel.moments import moment
@@ -97,7 +97,7 @@ def search(
         call.warn(
             "stopped",
             f"Looked at {_LOOKED_AT:,} events, back to #{last.position}. "
-            f"To search the earlier ones, add `--until {last.at}`.",
+            f"To search the earlier ones, add `{option('--until', last.at)}`.",
         )
     rows = tuple(
         (item.id, item.state or "", one_line(item.title, 60), Marked(item.excerpt, item.marks), item.by, item.at)
