@@ -267,3 +267,9 @@ def test_the_look_at_the_sources_sees_what_it_should() -> None:
     assert look("f'join with `--role {role}`'") == ["role"]
     assert look("f'`moot ready` lists {count}'") == []
     assert look("f'`{command_line(\"x\", y)}` and {z}'") == []
+
+
+def test_no_remedy_installs_moot_from_an_index_that_does_not_have_it() -> None:
+    sources = Path(moot.__file__).parent
+    found = [path.name for path in sources.rglob("*.py") if re.search(r"pip install '?moot\b", path.read_text())]
+    assert found == []
