@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from moot.api.answer import Notice
     from moot.api.protocol.form import Instance
     from moot.engine.unit_of_work import Work
-    from moot.mirrors.files import MirrorFile
+    from moot.mirrors.files import Displaced, MirrorFile
     from moot.mirrors.state_cache import Known
     from moot.mirrors.sync_context import Seen, SyncContext
 
@@ -45,6 +45,7 @@ class Absorber:
         """Absorb the content of all files. Returns the files that must not be written now, and those to render."""
         blocked: set[str] = set()
         changed: set[str] = set()
+        taken: list[tuple[MirrorFile, Displaced]] = []
         for n, seen in enumerate(all_seen):
             if seen.form.writable:
                 self._take_sources()  # first: they say what is planned and configured
@@ -56,7 +57,7 @@ class Absorber:
                     self._warn(f"The file that replaced {path} is kept: {found.unreadable}.")
                     seen.file.absorbed(found)
                 elif self.take(seen, found.data, None, found.age):
-                    seen.file.absorbed(found)
+                    taken.append((seen.file, found))
             what = self._absorb_look(seen, known)
             if what == "blocked":
                 blocked.add(path)
@@ -66,6 +67,8 @@ class Absorber:
                 changed.add(path)
         self._take_sources()
         self.take_later()
+        for file, found in taken:  # only now: what was put off is nowhere else
+            file.absorbed(found)
         return blocked, changed
 
     def _absorb_look(self, seen: Seen, known: Known) -> str:

@@ -74,5 +74,6 @@ class Renderer:
         context.know(path, signature=written.signature, memo=memo, absent="", due=False, rests=form.rests)
         for found in written.displaced:
             if self._absorber.take(seen, found.data, known.memo, found.age):
+                self._absorber.take_later()  # before its file is dropped: what was put off is nowhere else
                 seen.file.absorbed(found)
         return not written.displaced
