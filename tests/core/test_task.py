@@ -396,6 +396,8 @@ def test_moot_takes_only_the_edges_that_say_so():
     moot = Actor(principal="moot")
     told = History(ORCHESTRATOR)
     assert told.does(MoveTask(verb="claim", actor=moot)).task.state == "in_progress"
+    assert told.refuses(MoveTask(verb="reject", actor=moot, reason="timed out")).code == "wrong_role"
+    told.does(move("reject", LEAD, reason="timed out"))
     assert told.refuses(MoveTask(verb="reopen", actor=moot)).code == "wrong_role"
     assert reported().refuses(MoveTask(verb="approve", actor=moot)).code == "wrong_role"
     assert reported().refuses(MoveTask(verb="reject", actor=moot, reason="late")).code == "wrong_role"
