@@ -210,25 +210,19 @@ def test_a_reformatted_file_is_no_change(place):
     assert len(here.types()) == before
 
 
-@pytest.mark.parametrize("content", [b"", b"{}"], ids=["no bytes", "an empty object"])
-def test_an_emptied_file_is_written_again_at_once(place, content):
+def test_an_emptied_file_is_written_again_at_once(place):
     here = place(mirror("board"))
     here.write({"note": "kept"})
     here.sync()
-    here.path().write_bytes(content)
-    assert here.sync() == []
-    assert here.shown() == {"note": "kept"}
-
-
-def test_an_empty_file_that_was_renamed_over_it_is_written_again_at_once(place):
-    here = place(mirror("board"))
-    here.write({"note": "kept"})
-    here.sync()
-    empty = here.root / "empty"
-    empty.touch()
-    empty.rename(here.path())
-    assert here.sync() == []
-    assert here.shown() == {"note": "kept"}
+    path, empty = here.path(), here.root / "empty"
+    for how in (
+        lambda: path.write_bytes(b""),
+        lambda: path.write_bytes(b"{}"),
+        lambda: (empty.touch(), empty.rename(path)),
+    ):
+        how()
+        assert here.sync() == []
+        assert here.shown() == {"note": "kept"}
     assert here.types() == ["document:opened"]
 
 
@@ -341,28 +335,23 @@ def test_a_document_belongs_to_one_worktree_or_to_all(place, scope, tmp_path):
     shutil.rmtree(other)
 
 
-def test_a_bad_content_is_kept_in_quarantine_and_written_again(place):
-    here = place(mirror("board"))
-    here.write({"agents": [{"id": "a"}]})
-    here.sync()
-    here.write({"agents": [{"id": "a"}, {"id": "a"}]})
-    assert here.sync() == ["entry_held"]
-    assert here.shown() == {"agents": [{"id": "a"}]}
-
-
-def test_a_document_is_synced_to_the_disk_before_it_counts(place, monkeypatch):
+@pytest.mark.proves("S2-HARD-08")
+@pytest.mark.proves("S1-ISS-02")
+def test_a_document_is_synced_to_the_disk_before_it_takes_its_place(place, monkeypatch):
     here = place(mirror("board"))
     synced, real = [], os.fsync
 
     def fsync(fd):
-        synced.append(os.readlink(f"/proc/self/fd/{fd}"))
+        synced.append((os.readlink(f"/proc/self/fd/{fd}"), "x" in here.path().read_text()))
         real(fd)
 
     monkeypatch.setattr(os, "fsync", fsync)
-    here.write({"note": "x"})
+    here.write({"note": "w"})
     here.sync()
-    assert [path for path in synced if ".moot." in path]
-    assert str(here.path().parent) in synced
+    here.change(note="x")
+    here.sync()
+    assert [there for path, there in synced if path.startswith(f"{here.path().parent}/.moot.")][-1:] == [False]
+    assert (str(here.path().parent), True) in synced
 
 
 def test_a_form_of_the_packs_own_is_rendered_and_takes_nothing(place):
@@ -389,9 +378,9 @@ def test_a_content_is_vetted_without_storing_anything(place):
     here = place(mirror("board"))
     form = form_of(here.call.packs.mirrors[0], here.call.packs)
     assert form.vet(b'{"agents": []}') == []
-    assert [defect.found for defect in form.vet(b'{"agents": [1]}')] == [
-        "each item of the list /agents needs a unique text 'id'"
-    ]
+    for agents in (b"[1]", b'[{"id": "a"}, {"id": "a"}]'):
+        (defect,) = form.vet(b'{"agents": %s}' % agents)
+        assert defect.found == "each item of the list /agents needs a unique text 'id'"
     assert form.vet(b'{"agents": [')
     assert list(form.instances(here.call.engine.read(), worktrees(here.call.place)))
     assert here.types() == []

@@ -19,7 +19,7 @@ from moot.core.errors import Unavailable, Usage
 from moot.mirrors import exchange, file_reading, files, lock
 from moot.mirrors.exchange import Kept
 from moot.mirrors.file_reading import Changed, Missing, Signature, Unchanged, Unreadable
-from moot.mirrors.files import Displaced, MirrorFile, Unwritable, Written
+from moot.mirrors.files import MirrorFile, Unwritable, Written
 from moot.mirrors.lock import MirrorLock, open_for_writing
 
 HOUR = 3600.0
@@ -64,27 +64,15 @@ def between(monkeypatch, act):
 # ---------------------------------------------------------------- looking
 
 
-def test_a_file_that_was_never_written_is_missing(tree):
+def test_a_file_is_missing_changed_or_as_moot_wrote_it_even_if_somebody_touched_it(tree):
     assert tree.mirror().look(None) == Missing()
-
-
-def test_what_is_unknown_is_given_whole(tree):
-    tree.write(b"one")
-    look = tree.mirror().look(None)
-    assert isinstance(look, Changed)
-    assert look.data == b"one"
-
-
-def test_what_moot_wrote_itself_is_unchanged(tree):
-    assert isinstance(tree.mirror().look(tree.write(b"one").signature), Unchanged)
-
-
-def test_a_touched_file_with_the_same_content_is_unchanged(tree):
     known = tree.write(b"one").signature
+    look = tree.mirror().look(None)
+    assert (type(look), look.data) == (Changed, b"one"), "what is unknown is given whole"
+    assert isinstance(tree.mirror().look(known), Unchanged)
     os.utime(tree.path, (0, 0))
     look = tree.mirror().look(known)
-    assert isinstance(look, Unchanged)
-    assert look.signature.mtime_ns == 0
+    assert (type(look), look.signature.mtime_ns) == (Unchanged, 0)
 
 
 def test_a_young_file_is_not_trusted_by_its_looks(tree):
@@ -98,21 +86,13 @@ def test_a_young_file_is_not_trusted_by_its_looks(tree):
     assert look.data == b"two"
 
 
-def test_a_settled_file_is_not_read_again(tree, monkeypatch):
+def test_a_settled_file_is_not_read_again_and_one_whose_clock_was_set_back_is_young(tree, monkeypatch):
     known = tree.write(b"one").signature
+    assert Signature.of(known.plain()) == known
+    assert not known.replace(taken_ns=known.taken_ns - 3_600_000_000_000).settled
     settled = known.replace(taken_ns=max(known.mtime_ns, known.ctime_ns) + 2_000_000_000)
     monkeypatch.setattr(files, "read", lambda *_args: pytest.fail("it was read"))
     assert tree.mirror().look(settled) == Unchanged(settled)
-
-
-def test_a_clock_that_was_set_back_makes_a_file_young_not_trusted(tree):
-    known = tree.write(b"one").signature
-    assert not known.replace(taken_ns=known.taken_ns - 3_600_000_000_000).settled
-
-
-def test_a_signature_survives_being_stored(tree):
-    known = tree.write(b"one").signature
-    assert Signature.of(known.plain()) == known
 
 
 @pytest.mark.parametrize(
@@ -205,15 +185,11 @@ def test_the_same_content_is_not_written_again(tree):
     assert tree.path.stat().st_ino == inode
 
 
-def test_what_was_seen_is_not_displaced(tree):
+def test_what_was_seen_is_not_displaced_and_what_nobody_had_seen_comes_out(tree):
     assert tree.write(b"two", tree.write(b"one").signature).displaced == ()
     assert tree.kept() == ["old"]
-
-
-def test_what_nobody_had_seen_comes_out(tree):
-    tree.write(b"one")
-    (found,) = tree.write(b"two", None).displaced
-    assert found.data == b"one"
+    (found,) = tree.write(b"three", None).displaced
+    assert found.data == b"two"
 
 
 @pytest.mark.parametrize("by_renaming", [True, False])
@@ -408,7 +384,8 @@ def test_what_comes_after_the_absorbed_is_found_again(tree):
     with open(tree.path, "wb", buffering=0) as slow:
         (torn,) = tree.write(b"two", first.signature).displaced
         assert torn.data == b""
-        tree.mirror().absorbed(torn)
+        for _ in range(2):
+            tree.mirror().absorbed(torn)
         slow.write(b"whole")
     (found,) = tree.mirror().graves()
     assert found.data == b"whole"
@@ -420,11 +397,12 @@ def test_graves_come_in_the_order_in_which_they_came_out(tree):
     assert [found.data for found in tree.mirror().graves()] == [b"1", b"2", b"3"]
 
 
-def test_a_grave_is_forgotten_only_when_its_time_is_up(tree):
+@pytest.mark.parametrize("later", [HOUR, -HOUR], ids=["an hour later", "after a boot"])
+def test_a_grave_is_forgotten_only_when_its_time_is_up(tree, later):
     tree.write(b"two", tree.write(b"one").signature)
     tree.mirror().graves()
     assert tree.kept() == ["old"]
-    tree.mirror().graves(time.monotonic() + HOUR)
+    tree.mirror().graves(time.monotonic() + later)
     assert tree.kept() == []
 
 
@@ -463,12 +441,6 @@ def test_where_nobody_can_say_who_has_it_open_a_grave_stays_longer(tree, monkeyp
     tree.mirror().graves(time.monotonic() + files.SETTLED + 1)
     assert tree.kept() == ["old"]
     tree.mirror().graves(time.monotonic() + files.LINGER + 1)
-    assert tree.kept() == []
-
-
-def test_a_clock_of_an_earlier_boot_makes_a_grave_old(tree):
-    tree.write(b"two", tree.write(b"one").signature)
-    tree.mirror().graves(time.monotonic() - HOUR)
     assert tree.kept() == []
 
 
@@ -520,15 +492,6 @@ def test_mirrors_that_share_a_place_do_not_see_each_others_graves(tree):
     assert len(tree.mirror().graves()) == 1
 
 
-def test_absorbing_twice_is_no_fault(tree):
-    tree.write(b"one")
-    (found,) = tree.write(b"two").displaced
-    assert isinstance(found, Displaced)
-    tree.mirror().absorbed(found)
-    tree.mirror().absorbed(found)
-    assert tree.mirror().graves() == []
-
-
 # ---------------------------------------------------------------- turns
 
 
@@ -540,37 +503,17 @@ def turn(state: Path, timeout: float, done) -> MirrorLock:
     return MirrorLock(str(state), str(state / "gate"), timeout, done)
 
 
-def test_a_free_turn_is_ours_and_the_next_one_too(tmp_path):
-    for _ in range(2):
-        with turn(tmp_path, 0, never) as got:
-            assert got == "ours"
-
-
-def test_while_somebody_has_the_turn_others_time_out_or_find_it_done(tmp_path):
-    with turn(tmp_path, 0, never) as first:
+def test_one_has_the_turn_and_others_time_out_or_find_it_done(tmp_path):
+    with contextlib.suppress(KeyError), turn(tmp_path, 0, never) as first:
         assert first == "ours"
-        with turn(tmp_path, 0.01, never) as second:
-            assert second == "timeout"
-        with turn(tmp_path, 10, lambda: True) as third:
-            assert third == "done"
-        with turn(tmp_path, 0, never) as still:
-            assert still == "timeout"
-    with turn(tmp_path, 0, never) as after:
-        assert after == "ours"
-
-
-def test_a_turn_for_what_is_already_done_is_not_taken(tmp_path):
+        for timeout, done, said in ((0.01, never, "timeout"), (10, lambda: True, "done"), (0, never, "timeout")):
+            with turn(tmp_path, timeout, done) as got:
+                assert got == said
+        raise KeyError  # a failure inside gives the turn back
     with turn(tmp_path, 0, lambda: True) as got:
         assert got == "done"
         with turn(tmp_path, 0, never) as other:
-            assert other == "ours"
-
-
-def test_a_failure_inside_gives_the_turn_back(tmp_path):
-    with contextlib.suppress(KeyError), turn(tmp_path, 0, never):
-        raise KeyError
-    with turn(tmp_path, 0, never) as got:
-        assert got == "ours"
+            assert other == "ours", "a turn for what is already done is not taken"
 
 
 def test_a_turn_ends_with_its_process(tmp_path):
@@ -601,15 +544,6 @@ def test_nothing_that_is_deleted_in_the_state_directory_lets_a_second_one_in(tmp
             assert second == "timeout"
     with turn(tmp_path, 0, never) as third:
         assert third == "ours"
-
-
-def test_a_gate_that_is_deleted_does_not_stop_the_one_who_waits_at_it(tmp_path):
-    waiter = lock.FileLock(str(tmp_path / "gate"))
-    assert waiter.take()
-    (tmp_path / "gate").unlink()
-    with turn(tmp_path, 0.01, never) as got:
-        assert got == "ours"
-    waiter.leave()
 
 
 def test_a_state_directory_that_was_replaced_is_locked_anew(tmp_path):
@@ -643,7 +577,10 @@ def test_who_comes_later_stands_behind_who_waits_at_the_gate_even_if_the_turn_is
     with turn(tmp_path, 0, never) as got:
         assert got == "ours"
         assert waiter.take()  # whoever has the turn has left the gate to the next
-        waiter.leave()
+        (tmp_path / "gate").unlink()
+    with turn(tmp_path, 0.01, never) as got:
+        assert got == "ours", "a gate that is deleted stops nobody"
+    waiter.leave()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="leases are Linux'")

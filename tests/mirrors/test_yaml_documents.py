@@ -19,7 +19,6 @@ from moot.api.protocol.stage import PipelineSpec, Stage
 from moot.core.deciders.document import ChangeDocument, OpenDocument, ShowDocument, key
 from moot.core.run import EndRun, OpenRun, StartStage
 from moot.location import MAIN
-from moot.mirrors.exchange import bring
 from moot.mirrors.sync import FileMirrors
 from moot.views import states
 from moot.wiring.admin import Admin
@@ -206,21 +205,6 @@ def test_a_version_that_cannot_be_right_is_not_believed(place, line):
     assert "/analyzer/newer" not in place.leaves(name)
 
 
-@pytest.mark.proves("S2-HARD-08")
-@pytest.mark.proves("S1-HARD-08")
-def test_a_key_that_changed_on_both_sides_keeps_the_value_of_the_log_and_the_other_is_on_record(place):
-    name = place.begin()
-    edited = place.path().read_text().replace("extra: kept", "extra: edited")
-    place.call.engine.commit(
-        "moot", lambda work: work.do("document", name, ChangeDocument(author="moot", set={"/extra": "by the log"}))
-    )
-    place.path().write_text(edited)
-    assert place.sync() == ["change_conflicted"]
-    assert place.shown()["extra"] == "by the log"
-    clash = place.events("document:conflicted")[-1].data
-    assert (clash["log"], clash["file"], clash["won"]) == ({"/extra": "by the log"}, {"/extra": "edited"}, "log")
-
-
 @pytest.mark.proves("S2-ENR-01")
 @pytest.mark.proves("S1-LIFE-01")
 @pytest.mark.parametrize(
@@ -357,15 +341,6 @@ def test_the_directory_is_made_on_first_use_and_a_deleted_file_resets_the_docume
     assert place.shown() == {"again": 1}
 
 
-def test_a_deleted_directory_resets_nothing(place):
-    name = place.begin()
-    place.path().unlink()
-    place.path().parent.rmdir()
-    place.sync()
-    assert place.types() == ["opened"]
-    assert place.leaves(name) == FIRST
-
-
 def test_documents_without_an_open_run_are_looked_at_only_when_there_is_a_reason(place):
     names = [place.begin(f"target-{number}") for number in range(3)]
     place.end_runs()
@@ -483,33 +458,6 @@ def test_a_path_in_the_log_cannot_lead_to_another_file(place, tmp_path_factory, 
     assert [one.state for one in place.call.run("doc list", {}).result] == ["not shown"]
 
 
-@pytest.mark.proves("S2-HARD-08")
-@pytest.mark.proves("S1-ISS-02")
-def test_the_new_file_is_written_beside_the_old_one_flushed_and_then_put_in_its_place(place, monkeypatch):
-    name = place.begin()
-    steps: list[str] = []
-    real_open, real_fsync = os.open, os.fsync
-
-    def opened(path, flags, *rest, **more):
-        if flags & os.O_CREAT and ".moot." in str(path):
-            steps.append(
-                "created beside" if os.path.samefile(os.path.dirname(path), place.path().parent) else "elsewhere"
-            )
-        return real_open(path, flags, *rest, **more)
-
-    def synced(fd):
-        if stat.S_ISREG(os.fstat(fd).st_mode) and ".moot." in os.readlink(f"/proc/self/fd/{fd}"):
-            steps.append(f"flushed {'before' if 'new' not in place.path().read_text() else 'after'}")
-        real_fsync(fd)
-
-    monkeypatch.setattr(os, "open", opened)
-    monkeypatch.setattr(os, "fsync", synced)
-    place.change(name, new=1)
-    assert steps == ["created beside", "flushed before"]
-    assert place.shown()["new"] == 1
-    assert [path.name for path in place.path().parent.iterdir()] == ["metadata_a.yml"]
-
-
 @pytest.mark.proves("S1-ISS-02")
 def test_a_reader_at_any_moment_sees_a_whole_document(place):
     name = place.begin()
@@ -530,17 +478,3 @@ def test_a_reader_at_any_moment_sees_a_whole_document(place):
         reader.join(30)
     assert [value for value in seen if value != "kept"] == sorted(value for value in seen if value != "kept")
     assert place.shown()["extra"] == 29
-
-
-def test_what_is_written_while_the_file_is_replaced_is_taken_too(place, monkeypatch):
-    name = place.begin()
-
-    def late(out, path):
-        monkeypatch.setattr("moot.mirrors.files.bring", bring)
-        place.path().write_text(place.path().read_text() + "late: true\n")
-        return bring(out, path)
-
-    monkeypatch.setattr("moot.mirrors.files.bring", late)
-    place.change(name, other=1)
-    assert place.shown()["late"] is True
-    assert place.shown()["other"] == 1
