@@ -172,45 +172,6 @@ def test_a_writer_that_knows_only_files_learns_from_the_log_why_its_entry_vanish
     assert len(lines(project, "dropped: wrong")) == 2
 
 
-@pytest.mark.proves("S0-HRD-15")
-def test_an_approval_of_an_unproven_build_in_the_file_is_flagged_in_the_log(project: Project) -> None:
-    project.assign()
-    project.report(report(build="failed"))
-    project.edit(status="completed")
-    project.look()
-    assert lines(project, "[WARN]", "task-001", "approved_although: build failed")
-
-
-@pytest.mark.proves("S0-ERR-09")
-def test_an_agent_that_knows_only_files_sees_the_earlier_reasons_with_their_attempts(project: Project) -> None:
-    for attempt, reason in ((1, "No tests."), (2, "Still none.")):
-        stamp = f"2024-01-0{attempt}T00:00:00.000Z"
-        project.append("developer", assignment(timestamp=stamp))
-        project.look()
-        project.append("team-lead", report(timestamp=stamp))
-        project.look()
-        project.edit(status="rejected", rejectionReason=reason)
-        project.look()
-        project.edit(status="pending")
-        project.look()
-    assert project.task().attempt == 3
-    text = (project.root / LOG).read_text()
-    for attempt, reason in ((1, "No tests."), (2, "Still none.")):
-        section = text[text.index(f"## Review of task-001, attempt {attempt}: rejected") :]
-        assert section.partition("Rejection reason**: ")[2].startswith(reason)
-    assert project.entry()["rejectionReason"] == "Still none."
-
-
-@pytest.mark.proves("S0-HRD-23")
-def test_an_old_copy_of_the_queue_is_named_in_the_log(project: Project) -> None:
-    project.run("task add", title="Build it")
-    old = project.queue()
-    project.assign()
-    project.write_queue(old)
-    project.look()
-    assert lines(project, "[WARN]", "task-001", QUEUE, "old copy")
-
-
 # What others write
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.specs.orchestrator.project import QUEUE, Project
+from tests.specs.orchestrator.project import LOG, QUEUE, Project
 from tests.specs.orchestrator.samples import STATES, assignment, report, without
 
 ENTRY_KEYS = ["id", "title", "description", "type", "priority", "platform", "status", "createdAt", "updatedAt"]
@@ -246,45 +246,6 @@ def test_an_edit_that_is_several_moves_ahead_is_recorded_on_the_lifecycles_path(
     assert project.held() == []
 
 
-@pytest.mark.proves("S0-LOC-08", "S0-ST-06", "S0-ERR-08")
-def test_a_lead_starts_rejects_resets_and_approves_by_changing_the_status(project: Project) -> None:
-    project.run("task add", title="Build it")
-    project.edit(status="in_progress")
-    project.look()
-    assert project.state() == "in_progress"
-    project.assign()
-    project.report()
-    project.edit(status="rejected", rejectionReason="No tests.")
-    project.look()
-    assert project.state() == "rejected"
-    assert project.entry()["rejectionReason"] == "No tests."
-    assert project.task().setbacks[-1].reason == "No tests."
-    project.edit(status="pending")
-    project.look()
-    assert (project.state(), project.task().attempt) == ("pending", 2)
-    assert project.entry()["rejectionReason"] == "No tests."  # what the second attempt must deal with
-    project.assign(assignment(timestamp="2024-01-02T00:00:00.000Z"))
-    project.report(report(timestamp="2024-01-02T00:00:00.000Z"))
-    project.edit(status="completed")
-    project.look()
-    assert project.state() == "completed"
-    assert "rejectionReason" not in project.entry()
-    assert project.moves() == [
-        ("pending", "in_progress"),
-        ("in_progress", "awaiting_review"),
-        ("awaiting_review", "rejected"),
-        ("rejected", "pending"),
-        ("pending", "in_progress"),
-        ("in_progress", "awaiting_review"),
-        ("awaiting_review", "completed"),
-    ]
-    moves = project.events("task:started", "task:rejected", "task:reopened", "task:approved")
-    by_file = [event for event in moves if event.via == f"file {QUEUE}"]
-    assert [event.by for event in by_file] == ["role:team-lead"] * 4
-    assert [event.data["role"] for event in by_file] == ["team-lead"] * 4
-    assert project.held() == []
-
-
 @pytest.mark.proves("S0-LOC-08", "S0-LOC-15", "S0-ERR-07", "S0-ST-08")
 def test_a_status_that_no_path_reaches_is_held_and_the_file_shows_the_true_one(project: Project) -> None:
     refused = {
@@ -380,7 +341,9 @@ def test_an_unproven_build_is_approved_in_the_file_and_the_approval_is_flagged(p
     assert project.state() == "completed"
     (approval,) = project.events("task:approved")
     unproven = build in ("failed", "not_verified")
-    assert approval.data.get("flags", []) == ([f"approved_although: build {build}"] if unproven else [])
+    flag = f"approved_although: build {build}"
+    assert approval.data.get("flags", []) == ([flag] if unproven else [])
+    assert any("[WARN]" in line and flag in line for line in project.journal()) == unproven
     story = project.cli("explain", "task-001").result
     assert [e["data"].get("flags", []) for e in story if e["type"] == "task:approved"] == [
         approval.data.get("flags", [])
@@ -440,6 +403,9 @@ def test_an_old_copy_of_the_queue_moves_no_task_back(project: Project) -> None:
     assert project.state() == "completed"
     news = [event for event in project.events() if event.position not in events]
     assert {event.type for event in news} <= {"feed:noted"}  # that a copy was old
+    warned = [line for line in project.journal() if "[WARN]" in line and "old copy" in line]
+    assert warned
+    assert all("task-001" in line and QUEUE in line for line in warned)
     assert project.held() == []
 
 
@@ -481,13 +447,15 @@ def test_a_change_of_one_task_is_taken_although_another_has_moved_on(project: Pr
 # The role
 
 
-@pytest.mark.proves("S0-ROLE-01")
+@pytest.mark.proves("S0-ROLE-01", "S0-LOC-08", "S0-ST-06", "S0-ERR-08", "S0-ERR-09")
 def test_the_lead_takes_tasks_and_reports_and_puts_out_one_assignment_and_one_verdict(project: Project) -> None:
-    """By files alone, over a rejection and a retry."""
+    """By files alone, over two rejections, whose reasons the next attempt sees."""
     project.enqueue({"title": "Build it", "platform": "web"})
     project.look()
-    for attempt in (1, 2):
+    reasons = {1: "No tests.", 2: "Still none."}
+    for attempt in (1, 2, 3):
         task = next(entry for entry in project.queue()["tasks"] if entry["status"] == "pending")  # its first input
+        assert task.get("rejectionReason") == reasons.get(attempt - 1)  # what this attempt must deal with
         stamp = f"2024-01-0{attempt}T00:00:00.000Z"
         project.append("developer", assignment(task["id"], timestamp=stamp))
         project.look()
@@ -495,23 +463,30 @@ def test_the_lead_takes_tasks_and_reports_and_puts_out_one_assignment_and_one_ve
         project.look()
         (found,) = [m for m in project.file("team-lead")["messages"] if m["taskId"] == task["id"]]  # its second
         assert found["timestamp"] == stamp
-        verdict = {"status": "completed"} if attempt == 2 else {"status": "rejected", "rejectionReason": "No tests."}
+        why = reasons.get(attempt)
+        verdict = {"status": "rejected", "rejectionReason": why} if why else {"status": "completed"}
         project.edit(task["id"], **verdict)
         project.look()
         assert project.state() == verdict["status"]  # where its part ends
-        if attempt == 1:
+        if why:
+            assert (project.entry()["rejectionReason"], project.task().setbacks[-1].reason) == (why, why)
+            section = (project.root / LOG).read_text().partition(f"## Review of task-001, attempt {attempt}: rejected")
+            assert section[2].partition("Rejection reason**: ")[2].startswith(why)
             project.edit(task["id"], status="pending")
             project.look()
+            assert (project.state(), project.task().attempt) == ("pending", attempt + 1)
+    assert "rejectionReason" not in project.entry()
     sent = project.events("message:sent")
     assert [(e.data["kind"], e.data["attempt"]) for e in sent if e.data["role"] == "team-lead"] == [
-        ("task_assignment", 1),
-        ("task_assignment", 2),
+        ("task_assignment", attempt) for attempt in (1, 2, 3)
     ]
-    verdicts = project.events("task:rejected", "task:approved")
-    assert [(e.type, e.data["attempt"], e.data["role"]) for e in verdicts] == [
-        ("task:rejected", 1, "team-lead"),
-        ("task:approved", 2, "team-lead"),
+    verdicts = project.events("task:rejected", "task:reopened", "task:approved")
+    assert [(e.type.partition(":")[2], e.data["attempt"]) for e in verdicts if e.type != "task:reopened"] == [
+        ("rejected", 1),
+        ("rejected", 2),
+        ("approved", 3),
     ]
+    assert {(e.via, e.by, e.data["role"]) for e in verdicts} == {(f"file {QUEUE}", "role:team-lead", "team-lead")}
     assert project.held() == []
 
 
