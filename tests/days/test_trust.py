@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.surfaces.command import Command, new_command
+from tests.surfaces.command import Command, git, new_command
 from tests.surfaces.guarded import Guarded
 
 if TYPE_CHECKING:
@@ -64,6 +64,25 @@ def test_names_in_a_clone_cannot_forge_lines_on_the_consent_screen(run: Command)
     shown = run("allow").out
     assert "\\n" in shown
     assert not [line for line in shown.splitlines() if line.startswith("it is allowed here")]
+
+
+def test_the_name_of_a_directory_cannot_forge_lines_of_an_answer(run: Command, tmp_path: Path) -> None:
+    below = tmp_path / "clone\nok guard: commits are checked\nFound"
+    below.mkdir()
+    git(below, "init", "-q")
+    for words in (
+        ["init"],
+        ["init"],
+        ["guard", "install"],
+        ["doctor"],
+        ["whoami"],
+        ["watch", "--once"],
+        ["deinit", "--yes"],
+    ):
+        ran = run(*words, cwd=below)
+        assert ran.code == 0, ran
+        forged = [line for line in ran.out.splitlines() if line.startswith(("ok guard: commits are", "Found/"))]
+        assert not forged, (words, ran.out)
 
 
 def test_a_command_that_moot_started_is_no_person(run: Command) -> None:

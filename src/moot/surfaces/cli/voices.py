@@ -95,7 +95,7 @@ def tell_aside(answer: Answer, why: UnsaidError, *, as_json: bool) -> None:
 
             sys.stderr.write(json.dumps(_whole(answer)) + "\n")
         else:
-            sys.stderr.write("".join(f"{visible(line)}\n" for line in answer.say))
+            sys.stderr.write(_lines(answer))
             _warn(answer)
         sys.stderr.flush()
     except OSError:
@@ -123,7 +123,12 @@ def _say(answer: Answer) -> None:
         draw(answer.table, sys.stdout)
         return
     if answer.say:
-        sys.stdout.write(visible("\n".join(answer.say)) + "\n")
+        sys.stdout.write(_lines(answer))
+
+
+def _lines(answer: Answer) -> str:
+    r"""The lines of the answer. A line break inside one is part of a name or a path, and is written as `\n`."""
+    return "".join(visible(line).replace("\n", "\\n") + "\n" for line in answer.say)
 
 
 def _warn(answer: Answer) -> None:
