@@ -25,6 +25,7 @@ RETRIED = (*WHOLE[:3], "rejected", *WHOLE)
 
 
 def now() -> str:
+    sleep(0.002)  # no two messages have the same time
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
@@ -293,6 +294,90 @@ def test_a_task_is_reset_with_its_reason_in_one_edit_and_the_assignment_may_come
     project.look()
     assert walks(project)[SIX[0]] == (*RETRIED[:5], "in_progress")
     assert [m["instructions"] for m in team.messages("to-developer", SIX[0])] == ["second"]
+    assert project.held() == []
+
+
+@pytest.mark.proves("S0-LOC-16", "S0-LOC-17", "S0-OVW-04")
+def test_what_is_found_of_a_second_attempt_belongs_to_it_whatever_moot_saw_of_the_first(
+    root: Path, make: Callable[[], Project]
+) -> None:
+    team, project = Team(root), make()
+    team.add(*map(entry, SIX))
+    project.look()
+    starts = ("pending", "in_progress", "awaiting_review")
+    ends = ("in_progress", "awaiting_review")
+    wrong = []
+    for task, (start, end) in zip(SIX, [(start, end) for start in starts for end in ends], strict=True):
+        if start != "pending":
+            team.assign(task, instructions="first")
+            project.look()
+        if start == "awaiting_review":
+            team.report(task, summary="first")
+            project.look()
+        assert team.states()[task] == start
+        team.clear()
+        team.edit(task, "rejected", rejectionReason="No tests.")
+        team.edit(task, "pending")
+        team.assign(task, instructions="second")
+        team.edit(task, "in_progress")
+        team.report(task, summary="second")
+        team.edit(task, end)
+        project.look()
+        shown = [m["instructions"] for m in team.messages("to-developer", task)]
+        shown += [m["summary"] for m in team.messages("to-team-lead", task)]
+        if (shown, team.states()[task], project.task(task).attempt) != (["second"] * 2, "awaiting_review", 2):
+            wrong.append((start, end, shown, team.states()[task], project.task(task).attempt))
+        team.edit(task, "completed")
+        project.look()
+    assert wrong == []
+    assert project.held() == []
+
+
+@pytest.mark.proves("S0-LOC-17", "S0-TA-13")
+@pytest.mark.parametrize("status", ["rejected", "pending"])
+def test_an_assignment_of_the_next_attempt_that_is_found_with_the_verdict_stays(
+    root: Path, make: Callable[[], Project], status: str
+) -> None:
+    team, project = Team(root), make()
+    team.add(entry(SIX[0]))
+    project.look()
+    if status == "rejected":  # the lead leaves the reset to moot
+        team.assign(SIX[0], instructions="first")
+        team.report(SIX[0], summary="first")
+    team.edit(SIX[0], "rejected", rejectionReason="No tests.")
+    team.edit(SIX[0], status)
+    team.assign(SIX[0], instructions="second")
+    project.look()
+    assert [m["instructions"] for m in team.messages("to-developer", SIX[0])] == ["second"]
+    team.report(SIX[0], summary="second")
+    project.look()
+    assert [m["summary"] for m in team.messages("to-team-lead", SIX[0])] == ["second"]
+    assert (project.task(SIX[0]).attempt, project.state(SIX[0])) == (2, "awaiting_review")
+    assert project.held() == []
+
+
+@pytest.mark.proves("S0-LOC-16", "S0-LOC-17", "S0-EX-02")
+@pytest.mark.parametrize("seen", [True, False], ids=["report seen", "together"])
+def test_a_lead_gives_the_same_reason_twice(root: Path, make: Callable[[], Project], seen: bool) -> None:
+    """The entry in the queue is then as moot wrote it, and only the new assignment shows the second rejection."""
+    team, project = Team(root), make()
+    team.add(entry(SIX[0]))
+    team.assign(SIX[0], instructions="1")
+    project.look()
+    for attempt in ("1", "2"):
+        team.report(SIX[0], summary=attempt)
+        if attempt == "1" or seen:
+            project.look()
+        team.edit(SIX[0], "in_progress", rejectionReason="No tests.")
+        team.assign(SIX[0], instructions=str(int(attempt) + 1))
+        project.look()
+    team.report(SIX[0], summary="3")
+    project.look()
+    assert [m["summary"] for m in team.messages("to-team-lead", SIX[0])] == ["3"]
+    assert [event.data["reason"] for event in project.events("task:rejected")] == ["No tests."] * 2
+    team.edit(SIX[0], "completed")
+    project.look()
+    assert (project.task(SIX[0]).attempt, project.state(SIX[0])) == (3, "completed")
     assert project.held() == []
 
 

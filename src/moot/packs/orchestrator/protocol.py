@@ -7,6 +7,7 @@ import os
 from moot.api.protocol import LAST, Protocol
 from moot.api.protocol.content import normalise_paths
 from moot.api.protocol.hearing import accepted, deliver, prepared, said_before, store
+from moot.core import timestamps
 from moot.core.deciders.mailbox import Clear
 from moot.core.errors import Held, Refused
 from moot.core.principal import Actor, name_of, same_agent
@@ -43,6 +44,7 @@ class Orchestrator(Protocol):
     def __init__(self, pack: Pack, settings: Mapping[str, Any] | None = None) -> None:
         super().__init__(pack, settings)
         self.wanted: Mapping[str, QueueChange] = {}
+        self._waiting: dict[str, set[float]] = {}  # by task: the times of its messages that were put off
 
     forms = {  # noqa: RUF012
         "queue": "moot.packs.orchestrator.queue_file:QueueForm",
@@ -84,29 +86,52 @@ class Orchestrator(Protocol):
 
         It is delivered in the attempt and state for which it was written, on the path to the state that the queue
         shows. Until its task is there, it is put off: each later start or report on that path takes one of the entries
-        behind it. An assignment for a rejected task starts the next attempt.
+        behind it, and waits for messages that were written before it. An assignment for a rejected task starts the next
+        attempt, and so does a report on an assignment of the next attempt: nobody saw the lead set the state.
         """
         life, verb = work.lifecycle(self.pack.name), saying.spec.moves or ""
         if (task.exists and task.lifecycle != life.name) or said_before(work, saying, task):
             return False
         change = self.wanted.get(saying.data["taskId"])
         way = (path(life, task, change) if change is not None else None) or ()
-        slots = sum(edge.verb == verb for edge in way) or int(verb == "claim" and any(edge.attempt for edge in way))
+        waiting = self._waiting.setdefault(task.id, set())
+        at = timestamps.parse(saying.data["timestamp"]) or 0.0
+        sent = work.messages_of_task(task.id, task.attempt, saying.spec.name)
+        retried = verb == "claim" and any(edge.attempt for edge in way)
+        is_reported = not sent and any(other > at for other in waiting)  # then it is not for the attempt after the path
+        slots = sum(edge.verb == verb for edge in way) or int(retried and not is_reported)
         if any(edge.verb == verb for edge in way[:1]) or (verb == "claim" and task.phase == "stopped"):
             slots = max(0, slots - 1)  # the next one is for this message
         early = slots > saying.behind or (verb == "submit" and task.phase == "open")
-        sent = work.messages_of_task(task.id, task.attempt, saying.spec.name)
         late = task.phase == "review" and not sent  # the queue said first that the task is in review
-        if saying.idle < LAST and (early or (task.phase == "review" and not late)):
+        # Whether a report was written before it, or after it, is known once all files were read.
+        unknown = (verb == "claim" and task.phase == "working" and bool(sent)) or (retried and not saying.behind)
+        later = any(other < at for other in waiting) or (unknown and saying.idle < 0)
+        if saying.idle < LAST and (early or (task.phase == "review" and not late) or later):
+            waiting.add(at)
             raise wrong_state(saying.spec.name, task, life, verb)
+        waiting.discard(at)
         if verb == "claim" and task.phase == "stopped":
             lead = Actor(principal=saying.sender.principal, roles=saying.sender.roles)
             work.do("task", task.id, MoveTask(verb="reopen", actor=lead, recorded=True, flags=(INFERRED,)))
+            return False
+        if verb == "submit" and self._is_next(work, task):
             return False
         if task.phase == "review":
             return late or verb == "claim" or task.state != saying.was
         before = task.state != saying.was or task.since == task.added_at  # the task was added in this state
         return task.phase in ("done", "stopped") and saying.idle >= LAST and before
+
+    def _is_next(self, work: Work, task: Task) -> bool:
+        """Start the next attempt if it has its assignment, and the task was rejected for the same reason as before."""
+        given = work.messages_of_task(task.id, task.attempt + 1, "task_assignment")
+        if not given or task.phase not in ("review", "stopped") or (reason := rejection(task)) is None:
+            return False
+        lead = Actor(principal=given[-1].sender, roles=("team-lead",))
+        for verb in ("reject", "reopen") if task.phase == "review" else ("reopen",):
+            said = reason if verb == "reject" else None
+            work.do("task", task.id, MoveTask(verb=verb, actor=lead, reason=said, recorded=True, flags=(INFERRED,)))
+        return True
 
     def lines(self, store: Store, happened: Happening) -> Sequence[str]:
         from moot.packs.orchestrator import review_section

@@ -384,7 +384,8 @@ class Edits:
             task = self._work.task(change.task)
             life = self._work.lifecycle(task.lifecycle)
             way = path(life, task, change)
-            if way is None or (not way and not moved and task.state == change.was):
+            is_done = not way and (moved or task.state != change.was or change.reason == rejection(task))
+            if way is None or (not way and not is_done):
                 return self._cannot(change, task, life)
             if not way:
                 return True
