@@ -63,12 +63,13 @@ def test_a_dependency_that_is_written_in_any_way_holds_a_plan_and_one_that_canno
     plan(moot, "01-04", "depends_on:", "- 01-01", tasks=1)
     broken = plan(moot, "01-05", 'depends_on: ["01-01"', tasks=1)
     odd = plan(moot, "01-06", "depends_on: {first: yes}", tasks=1)
+    several = plan(moot, "01-07", "depends_on: 01-01, 01-02", tasks=1)  # a text, so which of them is not sure
     assert moot("init", "--pack", "gsd").code == 0
     waits = dict.fromkeys(("01-02", "01-03", "01-04"), "waiting")
-    assert states(moot) == {"01-01": "ready", **waits, "01-05": "blocked", "01-06": "blocked"}
+    assert states(moot) == {"01-01": "ready", **waits, **dict.fromkeys(("01-05", "01-06", "01-07"), "blocked")}
     listed = {one["plan"]: one for one in moot("gsd", "waiting", "--json").result}
     assert [one["plan"] for one in listed["01-03"]["plans"]] == ["01-01", "01-02"]
-    for path in (broken, odd):
+    for path in (broken, odd, several):
         name = path.name.removesuffix("-PLAN.md")
         assert "depends_on" in listed[name]["blocked"] or "line" in listed[name]["blocked"], listed[name]
         assert str(path.relative_to(moot.repo)) in moot("gsd", "plan", name).out
@@ -77,7 +78,8 @@ def test_a_dependency_that_is_written_in_any_way_holds_a_plan_and_one_that_canno
         jq(moot, kind, "01-01", number)
         assert moot("board").code == 0, n
     assert states(moot) == {
-        "01-01": "done", "01-02": "ready", "01-03": "waiting", "01-04": "ready", "01-05": "blocked", "01-06": "blocked"
+        "01-01": "done", "01-02": "ready", "01-03": "waiting", "01-04": "ready",
+        "01-05": "blocked", "01-06": "blocked", "01-07": "blocked",
     }  # fmt: skip
     plan(moot, "01-05", 'depends_on: ["01-01"]', tasks=1)
     assert states(moot)["01-05"] == "ready"
@@ -116,9 +118,10 @@ def test_a_large_project_is_adopted_in_one_commit_and_says_so(moot: Command) -> 
     assert "23: 0 of 10 plans done, 1 ready, 9 waiting" in shown.out
     assert "reading .planning/phases/" in shown.out, "it does not say what it reads"
     log = SqliteLog(str(moot.repo / ".git" / "moot"))
-    commits = {event.commit for event in log.read(0, 10_000) if event.type == "document:opened"}
+    opened = [event for event in log.read(0, 10_000) if event.type == "document:opened"]
     log.close()
-    assert len(commits) == 1
+    assert len({event.commit for event in opened}) == 1
+    assert {event.via for event in opened} == {"file .planning/phases"}
     assert moot("gsd", "phase", "--json").result[0]["done"] == 10
 
 

@@ -180,6 +180,7 @@ class Absorber:
 
         def take_all(work: Work, _one: Instance) -> Taken:
             notices: list[Notice] = []
+            work.via = f"file {os.path.commonpath([seen.one.path for seen, _ in sources])}"
             for seen, take in sources:
                 with seen.form.code:
                     notices += take(work).notices

@@ -104,8 +104,11 @@ def _plan(text: str, own: PlanId) -> str | None:
     """The plan that an entry of `depends_on` names.
 
     `01-02`, `02` (of the own phase), with the name of the phase (`01-base-02`), of the plan (`01-02-login`) or of the
-    file (`01-02-PLAN.md`).
+    file (`01-02-PLAN.md`). Never one of several in a text: the others would be lost.
     """
+    text = text.strip()
+    if len(text.split()) > 1 or set(",;+&") & set(text):
+        return None
     parts = text.rpartition("/")[2].removesuffix(".md").removesuffix("-PLAN").split("-")
     found = plan_of("-".join(parts[:2]))
     if len(parts) == 1:
