@@ -135,7 +135,7 @@ def test_a_task_completed_while_another_begins_to_need_it_releases_that_one(two)
     one, other = two
     one.does(move("claim", "a"), move("submit", "a"))
     outcome = one.run(interrupted(move("approve", "a", "Keats"), lambda: other.does(add("c", needs=("a",)))))
-    assert types(outcome.events) == ["task:approved", "task:readied", "message:sent"]
+    assert types(outcome.events)[:2] == ["task:approved", "task:readied"]
     assert one.task("c").waits == ()
     agree(one, other)
 
@@ -258,11 +258,11 @@ commands = st.one_of(
 
 def deeds(events):
     """What was done. The ids of moot's own mail are random: those of this test have one character."""
-    streams = [re.sub(r"^message/m-\w{2,}", "message/~", event.stream) for event in events]
-    return [
-        (e.position, stream, e.prev, e.type, e.v, e.data, e.by, e.thread, e.n)
-        for e, stream in zip(events, streams, strict=True)
-    ]
+    return [(e.position, plain(e.stream), e.prev, e.type, e.v, plain(e.data), e.by, e.thread, e.n) for e in events]
+
+
+def plain(told: object) -> str:
+    return re.sub(r"\bm-\w{2,}", "m-~", str(told))
 
 
 class Interleavings(RuleBasedStateMachine):
