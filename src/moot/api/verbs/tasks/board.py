@@ -88,17 +88,28 @@ def _notes(call: Call, task: Task) -> tuple[Note, ...]:
 
 
 def _submission(call: Call, task: Task) -> Submission:
-    """The author's claims, and the content of its worktree, which other agents may have changed since."""
+    """The author's claims, and the content of its worktree, which other agents may have changed since.
+
+    The check of the attempt says in which worktree the work is; without one, it is where the author joined.
+    """
     from moot.api.receipts import content_of
     from moot.location import worktrees
 
     author, store = task.author or "", call.engine.read()
     live = states.claims(store)[0].live.values()
     claims = as_typed(path for claim in live if same_agent(claim.holder, author) for path in claim.paths)
-    place = states.agent(store, name_of(author))[0].worktree
-    root = next((known.root for known in worktrees(call.place) if place and place == known.name), None)
+    if task.receipt:
+        checked = states.state(store, "receipt", task.receipt)[0]
+    else:
+        runs = [run for run in _runs(store, task) if same_agent(run.by, author)]
+        checked = max(runs, key=lambda run: run.at, default=None)
+    place, commit = states.agent(store, name_of(author))[0].worktree, checked.commit if checked else None
+    trees = [
+        tree for tree in worktrees(call.place) if (tree.root == checked.worktree if checked else tree.name == place)
+    ]
+    root = trees[0].root if trees else None
     if root is None or call.past is not None:
-        return Submission(tuple(claims))
+        return Submission(tuple(claims), commit=commit)
     tree = content_of(call, root)
     changed = tuple(line.split(" ", 2)[-1] for line in tree.differs or ())
     return Submission(tuple(claims), root, tree.commit, changed)
