@@ -225,7 +225,7 @@ CASES = {
         None,
         "needs-me",
         "moot checkpoint resolve k-",
-        lambda r: [item["kind"] for item in r] == ["checkpoint"],
+        lambda r: [item["kind"] for item in r] == ["checkpoint", "no-review"],
         drawn="Needs you",
         world=conclude,
     ),

@@ -17,7 +17,7 @@ from tests.surfaces.town import Town
 if TYPE_CHECKING:
     from tests.surfaces.command import Command
 
-MEASURED = {"silent_for", "waited"}  # not known of the past, or counted from when the answer was given
+MEASURED = {"silent_for", "waited", "submission"}  # not known of the past, or measured when the answer was given
 
 QUESTIONS: list[tuple[str | None, str, dict[str, Any]]] = [
     (None, "agents", {"all": True}),
