@@ -149,22 +149,16 @@ def test_a_folder_of_hooks_that_is_a_link_out_of_the_git_directory_is_not_writte
     assert "which moot does not change" in repo.run("guard", "status").out
 
 
-def test_a_folder_or_a_hook_that_everybody_can_write_is_refused(repo: Guarded) -> None:
+def test_what_is_strange_or_everybody_can_write_in_place_of_a_hook_is_refused(repo: Guarded) -> None:
     path = repo.hook("pre-commit", OWN, 0o777)
-    assert repo.run("guard", "install", "--json").error["error"] == "unsafe_file"
+    for make in (lambda: None, lambda: (path.unlink(), path.mkdir()), lambda: (path.rmdir(), os.mkfifo(path))):
+        make()
+        assert repo.run("guard", "install", "--json").error["error"] == "unsafe_file"
+    assert states(repo)["pre-commit"] == "other"
     path.unlink()
     repo.hooks.chmod(0o777)
     assert repo.run("guard", "install", "--json").error["error"] == "unsafe_file"
     assert not (repo.hooks / "pre-push").exists()
-
-
-def test_something_strange_in_place_of_a_hook_is_refused(repo: Guarded) -> None:
-    (repo.hooks / "pre-commit").mkdir(parents=True)
-    assert repo.run("guard", "install", "--json").error["error"] == "unsafe_file"
-    (repo.hooks / "pre-commit").rmdir()
-    os.mkfifo(repo.hooks / "pre-commit")
-    assert repo.run("guard", "install", "--json").error["error"] == "unsafe_file"
-    assert states(repo)["pre-commit"] == "other"
 
 
 def test_a_hook_that_replaced_the_guard_is_noticed_kept_and_chained(repo: Guarded) -> None:
@@ -306,18 +300,14 @@ def test_hooks_of_the_worktree_are_not_written_and_the_line_to_add_works(repo: G
         assert repo.commit(agent="Bob").code == 0
 
 
-def test_a_global_folder_of_hooks_is_not_written(repo: Guarded) -> None:
-    config = repo.repo.parent / "gitconfig"
-    shared = repo.repo.parent / "shared hooks"
+def test_a_global_folder_of_hooks_is_not_written_and_husky_is_told_its_own_files(repo: Guarded) -> None:
+    config, shared = repo.repo.parent / "gitconfig", repo.repo.parent / "shared hooks"
     config.write_text(f'[core]\n\thooksPath = "{shared}"\n')
     repo.run.environment["GIT_CONFIG_GLOBAL"] = str(config)
     ran = repo.run("guard", "install", "--json")
     assert ran.error["details"]["scope"] == "global"
     assert str(shared) in ran.error["message"]
     assert not shared.exists()
-
-
-def test_husky_is_told_its_own_files(repo: Guarded) -> None:
     (repo.repo / ".husky" / "_").mkdir(parents=True)
     repo.git("config", "core.hooksPath", ".husky/_")
     lines = repo.run("guard", "install", "--json").error["details"]["lines"]
