@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -90,6 +91,9 @@ def test_a_command_that_moot_started_is_no_person(run: Command) -> None:
     for variable in ("MOOT_RUN", "MOOT_HANDLER"):
         refused = run("--person", "allow", "--all", "--yes", "--json", **{variable: "r-1"})
         assert refused.error["error"] == "people_only", variable
+    script = f"{sys.executable} -m moot --person allow --all --yes --json"
+    refused = run("as", "Cid", "--", "sh", "-c", script)
+    assert refused.error["error"] == "people_only", "not even if it says so"
     assert "not allowed" in run("allow").out
 
 

@@ -30,7 +30,7 @@ AGENTS_SHELLS = (
     "GOOSE_TERMINAL",  # goose
     "AUGMENT_AGENT",  # Auggie
     "CRUSH",  # Crush
-    "MOOT_RUN",  # a command of `moot run`
+    "MOOT_RUN",  # a command of `moot run` or `moot as`
     "MOOT_HANDLER",  # a command of a handler
 )
 PERSON = "MOOT_PERSON"

@@ -42,7 +42,8 @@ def run_as(line: CommandLine) -> int:
     with workspace.call(caller) as call:
         joined = call.run("join", {"name": name, "role": roles, "take_over": take_over}).result
         caller = call.caller
-    env = {**without_person(os.environ), "MOOT_AGENT": joined.name, "MOOT_INCARNATION": str(joined.incarnation)}
+    own = {"MOOT_AGENT": joined.name, "MOOT_INCARNATION": str(joined.incarnation)}
+    env = {**without_person(os.environ), **own, "MOOT_RUN": joined.name}  # marks an agent's shell, for any client
     if line.directory is not None and (VARIABLE in env or workspace.place.root == workspace.place.common):
         env[VARIABLE] = workspace.place.root  # so that the command uses the workspace that -C named
     try:
