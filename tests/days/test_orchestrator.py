@@ -394,7 +394,9 @@ def test_a_driver_without_pause_works_beside_a_watcher(
         (tmp_path / "bare").mkdir()
         (tmp_path / "bare/watchfiles.py").write_text("raise ImportError")
         environment["PYTHONPATH"] = f"{tmp_path / 'bare'}:{environment['PYTHONPATH']}"
-    watcher = subprocess.Popen(project.command("mirror", "--watch"), cwd=root, env=environment, stdout=subprocess.PIPE)
+    watcher = subprocess.Popen(
+        project.command("mirror", "--watch"), cwd=root, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
     try:
         team.add(*map(entry, SIX))
         until(
@@ -403,7 +405,8 @@ def test_a_driver_without_pause_works_beside_a_watcher(
         team.work()
     finally:
         watcher.terminate()
-        watcher.communicate(timeout=PATIENCE)
+        _, trouble = watcher.communicate(timeout=PATIENCE)
+    assert b"Traceback" not in trouble
     project.look()
     assert team.states() == dict.fromkeys(SIX, "completed")
     assert [(e.stream, e.data["reason"]) for e in project.events("task:rejected")] == [

@@ -101,9 +101,9 @@ class _Watch:
         self._thread.join()
 
     def _run(self) -> None:
-        from watchfiles import watch
-
         try:
+            from watchfiles import watch
+
             for changes in watch(
                 *sorted(path for path, _, _ in self.identity),
                 watch_filter=None,
@@ -120,6 +120,8 @@ class _Watch:
                 self._replaced |= any(path in self.leaves or path in self._above for _, path in changes)
                 if any(self._concerns(path) for _, path in changes):
                     self._tell()
+        except ImportError:
+            pass  # the installation is broken; the watcher looks at the files itself
         except (OSError, RuntimeError):  # a directory has just vanished, or the system has no room for more watches
             self._tell()
         finally:
