@@ -334,21 +334,43 @@ def test_what_is_found_of_a_second_attempt_belongs_to_it_whatever_moot_saw_of_th
 
 
 @pytest.mark.proves("S0-LOC-17", "S0-TA-13")
-@pytest.mark.parametrize("status", ["rejected", "pending"])
+@pytest.mark.parametrize("status", ["rejected", "replaced", "pending"])
 def test_an_assignment_of_the_next_attempt_that_is_found_with_the_verdict_stays(
     root: Path, make: Callable[[], Project], status: str
 ) -> None:
     team, project = Team(root), make()
     team.add(entry(SIX[0]))
     project.look()
-    if status == "rejected":  # the lead leaves the reset to moot
+    if status != "pending":  # the lead leaves the reset to moot
         team.assign(SIX[0], instructions="first")
         team.report(SIX[0], summary="first")
     team.edit(SIX[0], "rejected", rejectionReason="No tests.")
-    team.edit(SIX[0], status)
+    if status == "replaced":  # a mailbox written from the template
+        team.save("messages/to-developer.json", {"messages": [], "lastRead": None})
+    elif status == "pending":
+        team.edit(SIX[0], status)
     team.assign(SIX[0], instructions="second")
     project.look()
     assert [m["instructions"] for m in team.messages("to-developer", SIX[0])] == ["second"]
+    team.report(SIX[0], summary="second")
+    project.look()
+    assert [m["summary"] for m in team.messages("to-team-lead", SIX[0])] == ["second"]
+    assert (project.task(SIX[0]).attempt, project.state(SIX[0])) == (2, "awaiting_review")
+    assert project.held() == []
+
+
+@pytest.mark.proves("S0-LOC-17", "S0-OVW-04")
+def test_a_lead_removes_the_reason_when_it_tries_again(root: Path, make: Callable[[], Project]) -> None:
+    team, project = Team(root), make()
+    team.add(entry(SIX[0]))
+    team.assign(SIX[0], instructions="first")
+    project.look()
+    team.report(SIX[0], summary="first")
+    team.edit(SIX[0], "rejected", rejectionReason="No tests.")
+    team.edit(SIX[0], "in_progress", rejectionReason=None)
+    team.assign(SIX[0], instructions="second")
+    project.look()
+    assert "second" in [m["instructions"] for m in team.messages("to-developer", SIX[0])]
     team.report(SIX[0], summary="second")
     project.look()
     assert [m["summary"] for m in team.messages("to-team-lead", SIX[0])] == ["second"]

@@ -246,7 +246,7 @@ def _elsewhere(spec: MirrorSpec, reader: WorktreeFiles) -> Iterator[FileProblem]
             yield FileProblem(
                 file=spec.flat,
                 message=f"this is not the layout that moot serves: it reads {spec.path}",
-                remedy="Delete it, so that nobody uses the wrong one.",
+                remedy="Add what is missing to the file that moot reads, then delete this one.",
                 worktree=root,
                 note=True,
                 pack=spec.pack,

@@ -105,7 +105,8 @@ class Orchestrator(Protocol):
         early = slots > saying.behind or (verb == "submit" and task.phase == "open")
         late = task.phase == "review" and not sent  # the queue said first that the task is in review
         # Whether a report was written before it, or after it, is known once all files were read.
-        unknown = (verb == "claim" and task.phase == "working" and bool(sent)) or (retried and not saying.behind)
+        may_be_past = (task.phase == "working" and bool(sent)) or any(edge.verb == "reject" for edge in way)
+        unknown = verb == "claim" and may_be_past and not (saying.behind and not sent)
         later = any(other < at for other in waiting) or (unknown and saying.idle < 0)
         if saying.idle < LAST and (early or (task.phase == "review" and not late) or later):
             waiting.add(at)
@@ -123,13 +124,16 @@ class Orchestrator(Protocol):
         return task.phase in ("done", "stopped") and saying.idle >= LAST and before
 
     def _is_next(self, work: Work, task: Task) -> bool:
-        """Start the next attempt if it has its assignment, and the task was rejected for the same reason as before."""
+        """Start the next attempt if it has its assignment: the lead rejected the task before it wrote that.
+
+        The reason was removed again before anybody looked, or is the same as before.
+        """
         given = work.messages_of_task(task.id, task.attempt + 1, "task_assignment")
-        if not given or task.phase not in ("review", "stopped") or (reason := rejection(task)) is None:
+        if not given or task.phase not in ("review", "stopped"):
             return False
         lead = Actor(principal=given[-1].sender, roles=("team-lead",))
         for verb in ("reject", "reopen") if task.phase == "review" else ("reopen",):
-            said = reason if verb == "reject" else None
+            said = (rejection(task) or "assigned again") if verb == "reject" else None
             work.do("task", task.id, MoveTask(verb=verb, actor=lead, reason=said, recorded=True, flags=(INFERRED,)))
         return True
 
