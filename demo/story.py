@@ -164,6 +164,10 @@ def counted(events: Iterable[Event]) -> Numbers:
     )
 
 
+# What settles a message, by what it wants. A verdict ends the mail about the submission that nobody has read yet.
+_ENOUGH = {"message:offered": {"nothing"}, "message:acked": {"nothing", "ack"}, "message:expired": {"nothing"}}
+
+
 def _deliveries(events: list[Event]) -> dict[tuple[str, str], bool]:
     """Each message and recipient, and whether it is settled: shown, acked or answered, as the message wants."""
     wants: dict[str, str] = {}
@@ -177,8 +181,7 @@ def _deliveries(events: list[Event]) -> dict[tuple[str, str], bool]:
             continue
         box = event.stream.partition("/")[2].lower()
         for name in _ids(event.type, data):
-            enough = {"message:offered": {"nothing"}, "message:acked": {"nothing", "ack"}}
-            if wants[name] in enough.get(event.type, {wants[name]}):
+            if wants[name] in _ENOUGH.get(event.type, {wants[name]}):
                 settled[name, box] = True
     return settled
 
@@ -186,7 +189,7 @@ def _deliveries(events: list[Event]) -> dict[tuple[str, str], bool]:
 def _ids(kind: str, data: dict[str, Any]) -> list[str]:
     if kind == "message:answered":
         return [data["id"]]
-    return list(data["ids"]) if kind in {"message:offered", "message:acked"} else []
+    return list(data["ids"]) if kind in _ENOUGH else []
 
 
 def _resolved(request: Event, events: list[Event]) -> bool:

@@ -25,9 +25,9 @@ NEEDS = ("jq", "node")
 MIRROR, WAIT = "moot mirror", "orchestrator"
 BOARD = ".planning/blackboard/events.json"
 PLANS = {
-    "01-01": ("wave: 1\nmust_haves:\n  artifacts:\n    - path: src/models/user.ts", ["Create User model"]),
+    "01-01": ("wave: 1", ["Create User model"]),
     "01-02": ("wave: 1", ["Write the guide", "Write the index"]),
-    "01-03": ('wave: 2\ndepends_on: ["01-01"]', ["Create the API"]),
+    "01-03": ('wave: 2\ndepends_on: ["01-01"]\nneeds: [src/models/user.ts]', ["Create the API"]),
 }
 INTRODUCTION = (
     "Three executors (two shell scripts, one Node.js program) know only one file of their protocol.",

@@ -37,11 +37,11 @@ def test_what_a_person_without_a_terminal_is_told_to_run_works(run: Command) -> 
     write(run, "deploy", 'run = ["true"]')
     nobody = run("allow", "deploy", "--yes", "--json", **AS_NOBODY).error
     assert nobody["error"] == "who_are_you"
-    assert "`moot --person …`" in nobody["remedy"]
+    assert "`moot … --person`" in nobody["remedy"]
     refused = run("--person", "allow", "deploy", "--json", **AS_NOBODY).error
     assert refused["error"] == "not_confirmed"
     told = refused["remedy"].split("`")[1]
-    assert told == "moot --person allow deploy --yes"
+    assert told == "moot allow deploy --person --yes"
     assert run(*shlex.split(told)[1:], **AS_NOBODY).code == 0
 
 

@@ -79,6 +79,13 @@ class Glass:
             self._read(end - time.monotonic())
         return self.text
 
+    def drawn(self, last: str) -> None:
+        """Wait until the whole frame has arrived: it ends with this text."""
+        end = time.monotonic() + PATIENCE
+        while not TOKEN.sub(r"\3", self.raw[-200:].decode("utf-8", "replace")).rstrip().endswith(last):
+            assert time.monotonic() < end, self.raw[-200:]
+            self._read(end - time.monotonic())
+
     def ended(self) -> int:
         """Wait until the program ends; its exit code."""
         end = time.monotonic() + PATIENCE

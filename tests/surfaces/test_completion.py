@@ -35,7 +35,7 @@ OFFERED = {
     "moot --json -C . held s": {"show"},
     "moot nonsense ": set(),
     "moot task add --pri": {"--priority"},
-    "moot task add --priority ": {"high", "medium", "low"},
+    "moot task add --priority ": {"critical", "high", "medium", "low"},
     "moot task add x --no-review --prio": {"--priority"},
     "moot send ": {"Ada", "Bob", "@all"},
     "moot send A": {"Ada"},

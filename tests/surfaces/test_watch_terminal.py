@@ -61,6 +61,7 @@ def test_everything_is_there_and_a_change_is_seen_without_asking(lively: Command
             bob.task_complete("task-006")
         glass.until("Board: 2 of 7 done", "task:completed")
         glass.process.send_signal(signal.SIGTSTP)  # Ctrl-Z does nothing
+        glass.drawn("q quit")
         glass.resize(30, 12)
         glass.rows.clear()
         glass.until("Board", "q quit", gone="task:completed")

@@ -350,8 +350,8 @@ class TargetRun:
     def _prepared(self, stage: Stage, plan: Reuse, now: TargetState) -> Prepared:
         earlier, last = self._history.earlier.get(stage.name), self._history.last
         tried = self._history.tried if self.command(stage) else None
-        # What a stage of this run has left is no edit of an earlier attempt: it is what the stage begins with.
-        edited = leftovers.edited_since(last, now.digests) if tried is not None and not self._written else {}
+        own = last if last is not None and last.stage == stage.name else None  # others left what the stage begins with
+        edited = leftovers.edited_since(own, now.digests) if tried is not None else {}
         return self._preparation.prepare(
             stage,
             now,
