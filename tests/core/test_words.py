@@ -13,7 +13,6 @@ from moot.core.kind import kinds
 from moot.core.payload import ALL, Payload
 from moot.core.query import texts
 from moot.core.record import shape_of
-from moot.core.schema.shape import forms
 
 LISTS = ("words", "quiet", "names", "marks")
 PAYLOADS = sorted(
@@ -23,6 +22,14 @@ PAYLOADS = sorted(
 
 def subclasses(base: type[Payload]) -> set[type[Payload]]:
     return {base, *(inner for cls in base.__subclasses__() for inner in subclasses(cls))}
+
+
+def forms(payload: type[Payload]) -> dict[str, str]:
+    """The fields of a payload with their annotations."""
+    written = {}
+    for base in reversed(payload.__mro__):
+        written |= base.__dict__.get("__annotations__", {})
+    return {name: written[name] for name in shape_of(payload)[0]}
 
 
 def holds_text(form: str) -> bool:

@@ -15,7 +15,6 @@ from moot.core.errors import Refused
 from moot.core.event import Commit, Draft
 from moot.core.kind import TABLE, find, kinds, use
 from moot.surfaces.cli.main import main
-from moot.testing import kinds as more_kinds
 from moot.views import queries, states
 from tests.kinds.note import Close, Write
 
@@ -30,6 +29,15 @@ if TYPE_CHECKING:
 
 SECRET = "swordfish"
 NOTE = Write(author="Ada#1", title="The lease is too short", body=f"It says {SECRET}.", place="src/lease.py")
+
+
+@contextmanager
+def more_kinds(more: dict[str, str]) -> Iterator[None]:
+    use({**TABLE, **more})
+    try:
+        yield
+    finally:
+        use(TABLE)
 
 
 @pytest.fixture

@@ -6,13 +6,11 @@ test uses the fixture. Nothing else in moot knows pytest.
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-
 import pytest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from moot.testing.rehearsal import Rehearsal
 
@@ -35,18 +33,3 @@ def moot_workspace(
     marker = request.node.get_closest_marker("moot")
     wanted = {} if marker is None else marker.kwargs
     yield from rehearse(tmp_path_factory.mktemp("moot"), monkeypatch.delenv, **wanted)
-
-
-@contextmanager
-def kinds(more: Mapping[str, str]) -> Iterator[None]:
-    """Register additional kinds in this process while the context is active: prefix → "module:attribute".
-
-    The command line that is called in this process (`moot.surfaces.cli.main.main`) knows them as well.
-    """
-    from moot.core.kind import TABLE, use
-
-    use({**TABLE, **more})
-    try:
-        yield
-    finally:
-        use(TABLE)
