@@ -106,7 +106,6 @@ def test_no_room_at_any_write_is_said_and_takes_nothing_that_was_acknowledged(pl
 
 SAID_BY_THE_COMMAND = {*SAID, "presence_unwritable", "settings_unwritable", "state_unwritable", "views_unusable"}
 WARNED_OF = {
-    "clock_differs",
     "disk_full",
     "entry_held",
     "mirror_pending",

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from moot.api.protocol import MirrorSpec, Pack, Packs, Protocol
-from moot.api.protocol.form import OutputForm, Rendering
+from moot.api.protocol.form import Form, Rendering, Taken
 from moot.api.protocol.source_form import SourceForm, sources
 from moot.core.deciders.document import ChangeDocument
 from moot.core.errors import Usage
@@ -29,8 +29,17 @@ FIELDS = {"author": "scout", "owners": OWNERS, "keys": {"/agents": "id"}}
 INITIAL = {"phase": "begun", "agents": []}
 
 
-class Count(OutputForm):
-    """How many documents there are."""
+class Count(Form):
+    """How many documents there are. Nothing is taken from the file."""
+
+    def read(self, data):
+        return data
+
+    def authors(self, content):  # noqa: ARG002
+        return ()
+
+    def take(self, *_):
+        return Taken()
 
     def render(self, store, one):  # noqa: ARG002
         return Rendering(data=f"{len(list(queries.things(store, 'document', 100)))}\n".encode())

@@ -27,9 +27,6 @@ if TYPE_CHECKING:
 
 PHASES = ("open", "working", "review", "done", "stopped")
 RELATIONS = ("anyone", "holder", "reviewer", "creator", "person")  # relations to a task; not valid as role names
-NEEDS = ("reason", "report", "unreviewed", "receipt")
-HOLDS = ("actor", "keep", "owner", "none")
-SILENCE = ("return", "flag", "ignore")
 _VERDICTS = ("approve", "reject")
 
 

@@ -89,7 +89,7 @@ class Presence:
         self.stamp(principal, 0)
 
     def welcome(self, agent: str, incarnation: int) -> None:
-        """Stamp an agent of an imported log, unless it has a stamp here already."""
+        """Stamp somebody who was not present here, unless there is a stamp already."""
         if _read(self._path(agent, incarnation)) is None:
             self.stamp(agent, incarnation)
 

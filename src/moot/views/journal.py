@@ -75,11 +75,6 @@ def happenings(store: Store, pack: str, after: int = 0, upto: int = ALL) -> list
     return [_happening(row) for row in store.rows("happenings", pack, after, upto)]
 
 
-def last_happenings(store: Store, pack: str, limit: int = ALL, task: str | None = None) -> list[Happening]:
-    """The newest of them, oldest first."""
-    return [_happening(row) for row in store.rows("last_happenings", pack, task, limit)][::-1]
-
-
 def times(store: Store, pack: str) -> set[str]:
     """The times of everything that happened, and of moot's own notes."""
     return {at for (at,) in store.rows("times_of_happenings", pack)}

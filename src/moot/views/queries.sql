@@ -371,10 +371,6 @@ INSERT INTO journal (pack, position, at, who, type, task, text, was) VALUES (?, 
 SELECT position, at, who, type, task, text, was FROM journal WHERE pack = ?1 AND position > ?2 AND position <= ?3
 ORDER BY position
 
--- name: last_happenings
-SELECT position, at, who, type, task, text, was FROM journal
-WHERE pack = ?1 AND (?2 IS NULL OR task = ?2) ORDER BY position DESC LIMIT ?3
-
 -- name: times_of_happenings
 SELECT DISTINCT at FROM journal WHERE pack = ?1 UNION SELECT at FROM feed_note WHERE feed = ?1 AND who = 'moot'
 

@@ -1,13 +1,12 @@
 """The content of a message: how it is written, when two are equal, and checks that a schema cannot express.
 
-Pure: the time of arrival and the roots of the worktrees are arguments.
+Pure: the roots of the worktrees are an argument.
 """
 
 from __future__ import annotations
 
 from moot.core.schema import Defect
 from moot.core.schema.phrases import shown
-from moot.core.timestamps import parse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,9 +14,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from moot.api.protocol import MessageType
-
-CLOCK_TOLERANCE = 300.0
-"""Seconds that a sender's clock may differ from the time of arrival."""
 
 _NESTED = (dict, list, tuple)
 DEEPEST = 98
@@ -36,22 +32,6 @@ def _levels(value: Any) -> int:
     """The nesting depth of a list or an object: 1 for a list of numbers."""
     inner = value.values() if isinstance(value, dict) else value
     return 1 + max((_levels(item) for item in inner if isinstance(item, _NESTED)), default=0)
-
-
-def clock_flags(timestamp: Any, at: float | None) -> list[str]:
-    """A flag if the sender's timestamp differs too much from the time of arrival. Without `at`, no flag."""
-    sent = parse(timestamp) if isinstance(timestamp, str) else None
-    if sent is None or at is None or abs(sent - at) <= CLOCK_TOLERANCE:
-        return []
-    side = "before" if sent < at else "after"
-    return [f"clock_differs: the sender's timestamp lies {_span(abs(sent - at))} {side} the arrival"]
-
-
-def _span(seconds: float) -> str:
-    for unit, length in (("days", 86_400), ("hours", 3600)):
-        if seconds >= 2 * length:
-            return f"{seconds / length:.0f} {unit}"
-    return f"{seconds / 60:.0f} minutes"
 
 
 def render(kind: str, data: Mapping[str, Any], order: Iterable[str]) -> dict[str, Any]:

@@ -220,16 +220,3 @@ class Form(ABC):
 
     def follows(self, event: Event) -> bool:
         return not self.spec.follows or event.stream.startswith(self.spec.follows)
-
-
-class OutputForm(Form):
-    """A file that moot only writes. A pack's own form defines `render`."""
-
-    def read(self, data: bytes) -> bytes:
-        return data
-
-    def authors(self, content: Any) -> tuple[str, ...]:  # noqa: ARG002
-        return ()
-
-    def take(self, work: Work, one: Instance, content: Any, memo: Any, facts: Any) -> Taken:  # noqa: ARG002
-        return Taken()

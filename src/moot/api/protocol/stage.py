@@ -16,9 +16,6 @@ if TYPE_CHECKING:
 
 DOCUMENT, ANSWER = "document", "answer"  # what a stage can read besides files
 EVERY = "*"
-AGENTS = ("required", "optional", "refines", "none")
-ANSWERS = ("yaml", "exit")
-CACHES = ("content", "run", "never")
 TIMEOUT = 600.0
 _LONGEST = 7 * 86400.0
 

@@ -1,1 +1,1 @@
-"""Protects the content of a log: hashes, checks of imported events, redaction, references to blobs."""
+"""Protects the content of a log: hashes, redaction, references to blobs."""

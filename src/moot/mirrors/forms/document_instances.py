@@ -35,8 +35,8 @@ def shown_in_each_file(documents: Iterable[Document]) -> list[Document]:
 def instance_of(document: Document, tree: Worktree, template: str) -> Instance | None:
     """The file of a document; None if its path cannot be used. Outside the worktree, the root is above its folder.
 
-    A log may have been imported, so its paths are not trusted: the file is named as the mirror says, and is in a folder
-    with the name that the mirror gives, or in one that was prepared on this machine for this worktree.
+    A log may have come from elsewhere, so its paths are not trusted: the file is named as the mirror says, and is in a
+    folder with the name that the mirror gives, or in one that was prepared on this machine for this worktree.
     """
     path, root = document.path, tree.root
     if not path:

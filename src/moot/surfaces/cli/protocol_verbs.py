@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from moot.api.workspace import Progress
     from moot.surfaces.cli.parse import CommandLine
 
-FAILED, WARNED = 1, 2
+FAILED = 1
 _WIDTH = 2000
 _HERE = "any file"  # in the caller's directory
 _COMMAND = "`moot "  # the beginning of a command in a text
