@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from moot.core import claim_limits
 from moot.core.claims import (
     EVENTS,
     MODES,
@@ -263,7 +262,7 @@ def test_an_id_is_not_given_twice():
 )
 def test_the_live_claims_are_bounded_and_what_lapses_or_moves_makes_room(monkeypatch, limit, asked):
     state = world(asking(YEATS, "a/*", name="1"), asking(YEATS, "b/*", name="2"))
-    monkeypatch.setattr(claim_limits, limit, 2)
+    monkeypatch.setattr(f"moot.core.deciders.claims.{limit}", 2)
     with pytest.raises(Refused) as refusal:
         decide(state, asking(KEATS, asked, name="3"))
     assert refusal.value.code == "too_many_claims"

@@ -112,10 +112,10 @@ COMMANDS = {
 # `_socket` rings the bell of those who wait; `socket` would cost such a send 3.
 PACK = words("""
     moot.api.protocol.form moot.api.protocol moot.api.protocol.clearing moot.api.protocol.loading
-    moot.api.protocol.mirrors moot.api.protocol.pack_code moot.mirrors.forms.read_time
+    moot.api.protocol.mirrors moot.api.protocol.pack_code
     moot.core.deciders.held_entry moot.core.schema.phrases moot.core.schema moot.location.caches
     moot.mirrors moot.mirrors.absorbing moot.mirrors.exchange moot.mirrors.file_reading moot.mirrors.files
-    moot.mirrors.folders moot.mirrors.forms moot.mirrors.forms.commit_size moot.mirrors.forms.entries
+    moot.mirrors.folders moot.mirrors.forms moot.mirrors.forms.entries
     moot.api.protocol.held_entries moot.mirrors.lock
     moot.mirrors.rendering moot.mirrors.state_cache moot.api.protocol.strict_json moot.mirrors.sync
     moot.mirrors.sync_context moot.packs moot.packs.orchestrator

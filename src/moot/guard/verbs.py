@@ -23,10 +23,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from moot.api.call import Call
-    from moot.api.verbs.workspace import Opener
+    from moot.api.verbs.workspace import Finding, Opener
     from moot.core.barred import Barred
     from moot.engine.unit_of_work import Work
     from moot.guard.hooks import GuardRemoved, GuardStatus
+    from moot.location import Place
 
 VARIABLE, REASON = "MOOT_GUARD", "MOOT_GUARD_REASON"
 _ACTS = {"pre-commit": "commit", "pre-push": "push"}
@@ -201,6 +202,20 @@ def _details(one: Barred) -> dict[str, Any]:
 def _storable(file: str) -> str:
     """The name as valid Unicode: bytes that are not are written out."""
     return file.encode("utf-8", "backslashreplace").decode()
+
+
+def guard_findings(place: Place) -> list[Finding]:
+    """What `moot doctor` says about the guard: nothing if it was never installed."""
+    from moot.api.verbs.workspace import Finding
+
+    if not os.path.lexists(os.path.join(place.state, hooks.RECORD)):
+        return []
+    found = hooks.status(place)
+    if found.guarded:
+        return [Finding("guard", good=True, message="commits and pushes are checked")]
+    wrong = "; ".join(one.said for one in found.hooks if not one.guarded)
+    remedy = "`moot guard install` repairs it; `moot guard remove` removes the rest of it."
+    return [Finding("guard", good=False, message=wrong, remedy=remedy)]
 
 
 VERBS = (

@@ -40,9 +40,7 @@ def _above(env: Mapping[str, str]) -> str:
 
 def workspace_name(workspace: str, state: str) -> str:
     """The name of the files about one workspace. `workspace` is the id of its log."""
-    from moot.location.digests import sha256
-
-    return sha256(f"{workspace}\n{os.path.realpath(state)}".encode())[:32]
+    return _sha256(f"{workspace}\n{os.path.realpath(state)}".encode())[:32]
 
 
 def read(env: Mapping[str, str], *names: str) -> bytes | None:
@@ -79,3 +77,15 @@ def check_way(directory: str) -> None:
         if above == here:
             return
         here = above
+
+
+def _sha256(data: bytes) -> str:
+    """The digest in hexadecimal, without hashlib: it loads OpenSSL, which takes longer than the rest of a command."""
+    for name in ("_sha2", "_sha256"):  # since Python 3.12, and before
+        try:
+            return str(__import__(name).sha256(data).hexdigest())
+        except (ImportError, AttributeError):
+            continue
+    import hashlib
+
+    return hashlib.sha256(data).hexdigest()

@@ -16,7 +16,7 @@ from moot.engine.clock import Clock
 from moot.engine.engine import Engine
 from moot.engine.presence import Presence
 from moot.log import Appended, Duplicate, Handle, Log, last_redaction
-from moot.time_travel.moments import moment
+from moot.settings import seconds as duration
 from moot.views.private_copy import PrivateCopy
 
 TYPE_CHECKING = False
@@ -166,6 +166,21 @@ def find(log: Log, asked: str | int, now: float) -> Moment:
     if seconds > now:
         raise Usage("not_yet", f"{text[:80]} is in the future.", "Use a time in the past, or leave out --at.")
     return Moment(position=_end_of_commit(log, _event(log, last_before(log, seconds))), seconds=seconds, said=True)
+
+
+def moment(text: str, now: float) -> float | None:
+    """Seconds since 1970; None if the text is not a moment. A date alone means its start, in UTC.
+
+    A bare number is not a moment: it could be seconds or a position of the log.
+    """
+    text = text.strip()
+    if text.isdigit():
+        return None
+    ago = duration(text.removesuffix("ago").strip())
+    if ago is not None:
+        return now - ago
+    found = timestamps.parse(text)
+    return timestamps.parse(f"{text}T00:00:00Z") if found is None and len(text) == len("2031-05-08") else found
 
 
 def last_before(log: Log, seconds: float) -> int:

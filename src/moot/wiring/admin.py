@@ -126,7 +126,7 @@ class Admin(Opener):
                 if workspace.setup.problem is not None:
                     raise workspace.setup.problem
                 sweep(place.state, call.engine.log)
-                from moot.guard.doctor import guard_findings  # it runs git, which needs slow imports
+                from moot.guard.verbs import guard_findings  # it runs git, which needs slow imports
                 from moot.mirrors.pack_files import WorktreeFiles
 
                 findings += checkup(call, WorktreeFiles(place))

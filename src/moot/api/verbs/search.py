@@ -15,8 +15,7 @@ from moot.core.principal import name_of
 from moot.core.record import Record
 from moot.core.text import one_line, option
 from moot.engine.clock import local
-from moot.time_travel import last_before
-from moot.time_travel.moments import moment
+from moot.time_travel import last_before, moment
 from moot.views import states
 
 TYPE_CHECKING = False

@@ -23,12 +23,17 @@ The state holds only the live claims.
 from __future__ import annotations
 
 from moot.core import paths
-from moot.core.claim_limits import check_room, count_globs
 from moot.core.claims import (
+    CLAIM_LIMIT,
     EVENTS,
     GLOB_LIMIT,
+    LIVE_GLOB_LIMIT,
+    LIVE_PATH_LIMIT,
     MODES,
     OVERRIDE_LIMIT,
+    OWN_CLAIM_LIMIT,
+    OWN_GLOB_LIMIT,
+    OWN_PATH_LIMIT,
     PATH_LIMIT,
     REASON_LIMIT,
     SHOWN_LIMIT,
@@ -161,7 +166,7 @@ def _claim(state: ClaimsState, command: ClaimFiles) -> list[Payload]:
     after = state
     for payload in granted:
         after = evolve(after, payload, NOWHERE)
-    check_room(state, after, command.holder)
+    _check_room(state, after, command.holder)
     return granted
 
 
@@ -269,7 +274,7 @@ def checked_paths(command: ClaimFiles) -> tuple[str, ...]:
     if not command.paths:
         raise Usage("no_path", "There is nothing to claim.", "Name a path: `moot claim src/api.py`.")
     asked = tuple(dict.fromkeys(map(paths.canonical_pattern, command.paths[: PATH_LIMIT + 1])))
-    if len(command.paths) > PATH_LIMIT or count_globs(asked) > GLOB_LIMIT:
+    if len(command.paths) > PATH_LIMIT or _count_globs(asked) > GLOB_LIMIT:
         raise Refused(
             "too_many_paths",
             f"A claim can have at most {PATH_LIMIT} paths, {GLOB_LIMIT} of them patterns.",
@@ -384,6 +389,36 @@ def _not_claimed(claims: list[Claim], command: ReleaseFiles, asked: str) -> Moot
         return _not_holder(near[0][0], asked)
     where = "" if command.worktree is None else " in that worktree"
     return Unknown("not_claimed", f"Nobody holds {asked}{where}.", "`moot claims` lists the claimed paths.", path=asked)
+
+
+def _check_room(before: ClaimsState, after: ClaimsState, holder: str) -> None:
+    """Raise if a grant takes its holder, or all holders together, above a limit."""
+    own = (OWN_CLAIM_LIMIT, OWN_PATH_LIMIT, OWN_GLOB_LIMIT)
+    whole = (CLAIM_LIMIT, LIVE_PATH_LIMIT, LIVE_GLOB_LIMIT)
+    for limits, whose, there in ((own, holder, "You would have"), (whole, None, "There would be")):
+        counts = _counts(after, whose)
+        for number, (count, limit) in enumerate(zip(counts, limits, strict=True)):
+            if count > limit and count > _counts(before, whose)[number]:
+                raise Refused(
+                    "too_many_claims",
+                    f"{there} {count} live {_COUNTED[number]}; the limit{' per holder' * bool(whose)} is {limit}.",
+                    "Release claims you no longer need (`moot claims` lists them), or claim directories, not files.",
+                    limit=limit,
+                )
+
+
+_COUNTED = ("claims", "claimed paths", "claimed patterns")
+
+
+def _counts(state: ClaimsState, holder: str | None) -> tuple[int, int, int]:
+    """The number of live claims, paths and patterns of this holder, or of all holders."""
+    live = [claim for claim in state.live.values() if holder in (None, claim.holder)]
+    held = [path for claim in live for path in claim.paths]
+    return len(live), len(held), _count_globs(held)
+
+
+def _count_globs(patterns: Iterable[str]) -> int:
+    return sum(paths.is_glob(text) and paths.compiled(text).literal is None for text in patterns)
 
 
 KIND = Kind(

@@ -24,6 +24,7 @@ documents may share one file.
 from __future__ import annotations
 
 from moot.api.answer import Notice
+from moot.api.protocol import strict_json
 from moot.api.protocol.form import Form, Instance, Malformed, Rendering, Taken
 from moot.core import flat_json
 from moot.core.deciders.document import (
@@ -38,9 +39,7 @@ from moot.core.ids import is_name_part
 from moot.core.kind import kind_of
 from moot.core.principal import role
 from moot.core.record import Record
-from moot.mirrors.forms.document_format import format_of
 from moot.mirrors.forms.document_instances import instance_of, leaves_at, shown_in_each_file
-from moot.mirrors.forms.document_version import FileLeaves, body_of, stamped, version_of
 from moot.mirrors.templates import filled, subjects
 from moot.views import queries, states
 
@@ -59,6 +58,10 @@ if TYPE_CHECKING:
 
 _ALL = 1 << 31
 _SOME = 3  # pointers in a message
+_START = b"# moot: version "
+_OF = " of "
+_LONGEST = 1000
+_BOM = b"\xef\xbb\xbf"
 
 
 class DocumentNews(Record):
@@ -106,7 +109,7 @@ class DocumentForm(Form):
         self._initial: Mapping[str, Any] | None = spec.fields.get("initial")
         self.rests: bool = spec.fields.get("while_open", False)
         self.repairs = spec.fields.get("repair", True)
-        self._format = format_of(spec)
+        self._format = _format_of(spec)
         self.shows_its_end = self._format.shows_its_end
         self._names_version = self._format.name == "yaml"
 
@@ -201,7 +204,7 @@ class DocumentForm(Form):
         memo = {"document": name, "version": version} if self.rests else found
         data = self.write(flat_json.unflatten(found, self._keys))
         if self._names_version:
-            data = stamped(data, name, version)
+            data = _stamped(data, name, version)
         return Rendering(data=data, memo=memo, optional=self.rests and not found)  # a deleted file stays deleted
 
     def is_behind(self, store: Store, one: Instance, memo: Any) -> bool:
@@ -225,9 +228,9 @@ class DocumentForm(Form):
             raise Malformed(str(error)) from None
 
     def read_news(self, data: bytes, store: Store, one: Instance) -> Any:
-        named = version_of(data) if self._names_version else None
+        named = _version_of(data) if self._names_version else None
         content: Any = self.read(data)  # of a form that is built on this one, not a dictionary
-        found = FileLeaves(content) if self._names_version else content
+        found = _FileLeaves(content) if self._names_version else content
         if named is not None:
             state, version = states.state(store, kind_of("document"), named["document"])
             here, _ = states.state(store, kind_of("document"), self.key(one))
@@ -266,7 +269,7 @@ class DocumentForm(Form):
         before = self._base(call, content, memo)
         if before is None or not flat_json.difference(before, content).pointers:
             return False
-        return self.write(flat_json.unflatten(before, self._keys)).startswith(body_of(data))
+        return self.write(flat_json.unflatten(before, self._keys)).startswith(_body_of(data))
 
     def _version(self, content: Any, memo: Any) -> Mapping[str, Any] | None:
         """The document and the version that the writer of a file had read, if a version is known."""
@@ -369,3 +372,82 @@ class DocumentForm(Form):
         else:
             work.do("document", name, RestoreDocument(reason=reason))
         return Taken()
+
+
+# --- the format: JSON, or YAML for names that end with `.yml` or `.yaml` ----------------------------------------------
+
+
+class JsonFormat:
+    """See `moot.api.protocol.strict_json`."""
+
+    name = "json"
+    shows_its_end = True  # a file that was cut off is not valid
+
+    def parse(self, data: bytes) -> object:
+        """Raises `Torn`."""
+        return strict_json.load(data)
+
+    def write(self, content: Mapping[str, Any]) -> bytes:
+        return strict_json.dump(content)
+
+
+class YamlFormat(JsonFormat):
+    """See `moot.api.protocol.strict_yaml`. It is loaded only to read or to write a file."""
+
+    name = "yaml"
+    shows_its_end = False
+
+    def __init__(self, order: Mapping[str, Sequence[str]], quoted: Sequence[str]) -> None:
+        self._order, self._quoted = order, quoted
+
+    def parse(self, data: bytes) -> object:
+        from moot.api.protocol import strict_yaml
+
+        return strict_yaml.load_mapping(data)
+
+    def write(self, content: Mapping[str, Any]) -> bytes:
+        from moot.api.protocol import strict_yaml
+
+        return strict_yaml.dump(content, self._order, self._quoted)
+
+
+def _format_of(spec: MirrorSpec) -> JsonFormat:
+    by_name = "yaml" if spec.path.endswith((".yml", ".yaml")) else "json"
+    if spec.fields.get("format", by_name) == "json":
+        return JsonFormat()
+    return YamlFormat(spec.fields.get("order", {}), spec.fields.get("quoted", ()))
+
+
+# --- the version in the first line of a YAML file, as a comment: `# moot: version 1234 of notes...metadata.payment` ---
+#
+# An editor keeps the line. So moot knows which version an edit is based on, even if the file was written again since
+# the editor read it. A program that loads and dumps YAML drops the line; then the edit is taken to be based on the last
+# version that was written to the file. The number is the position of the document's last event in the log.
+
+
+class _FileLeaves(dict[str, "Any"]):
+    """The leaves in a file, and the version that it names; None if it names none."""
+
+    version: dict[str, Any] | None = None
+
+
+def _stamped(body: bytes, document: str, version: int) -> bytes:
+    return _START + f"{version}{_OF}{document}\n".encode() + body
+
+
+def _body_of(data: bytes) -> bytes:
+    """The content without the line."""
+    text = data.removeprefix(_BOM)
+    return text.partition(b"\n")[2] if text.startswith(_START) else text
+
+
+def _version_of(data: bytes) -> dict[str, Any] | None:
+    """The document and the version that the first line names."""
+    start = data[:_LONGEST].removeprefix(_BOM)
+    if not start.startswith(_START):
+        return None
+    line = start.partition(b"\n")[0].removeprefix(_START).decode("utf-8", "replace").strip()
+    number, of, document = line.partition(_OF)
+    if not of or not (number.isascii() and number.isdecimal()):
+        return None
+    return {"document": document, "version": int(number)}

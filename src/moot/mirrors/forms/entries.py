@@ -16,6 +16,7 @@ from moot.api.answer import Notice
 from moot.api.protocol import LAST, strict_json
 from moot.api.protocol.form import FULL, MOST, Form, Malformed, Rendering, Taken
 from moot.api.protocol.held_entries import HeldEntries, as_written, canonical, counted
+from moot.core import timestamps
 from moot.core.deciders.mailbox import Ack, Clear, Restore
 from moot.core.errors import MootError, Refused
 from moot.core.principal import Actor, role
@@ -23,8 +24,8 @@ from moot.core.record import Record
 from moot.core.schema import Defect, defects
 from moot.core.schema.phrases import NOTHING, shown
 from moot.core.text import REASON, command_line
+from moot.engine.clock import iso
 from moot.location import worktrees
-from moot.mirrors.forms.read_time import seconds, time_of
 from moot.views import queries, states
 
 TYPE_CHECKING = False
@@ -153,7 +154,7 @@ class EntriesForm(Form):
             return unread
         content = self.read(data)
         found = self._unknown(content.extra)
-        if content.read is not None and seconds(content.read) is None:
+        if content.read is not None and _seconds(content.read) is None:
             found.append(Defect(self._read or "", "null or an ISO 8601 date and time", shown(content.read)))
         for place, entry in enumerate(content.entries):
             spec, at = self.type_of(entry), f"{self._list or ''}[{place}]"
@@ -356,18 +357,18 @@ class EntriesForm(Form):
         there = queries.shown_in_file(work.store, self.spec.mailbox, self.spec.types)
         ids = tuple(d.entry.id for d in there if d.entry.id in memo)
         if ids:
-            at = time_of(last_read, work.mailbox(self.spec.mailbox, ids).last_read, work.at)
+            at = _time_of(last_read, work.mailbox(self.spec.mailbox, ids).last_read, work.at)
             work.do("mailbox", self.spec.mailbox, Clear(ids=ids, reason="emptied", at=at), pack=self.spec.pack)
 
     def _take_read(self, work: Work, one: Instance, last_read: object, in_hand: Sequence[str]) -> Taken:
         """Acknowledge the messages in the file, because it has a new time of the last read."""
-        if seconds(last_read) is None:
+        if _seconds(last_read) is None:
             said = f"{one.name}: {self._read} is not a date and time; left as it was."
             return Taken(notices=(Notice("bad_last_read", said),))
         box = work.mailbox(self.spec.mailbox, in_hand)
         unread = tuple(i for i in dict.fromkeys(in_hand) if i in box.entries and not box.entries[i].settled)
         if unread:
-            at = time_of(last_read, box.last_read, work.at) or work.at
+            at = _time_of(last_read, box.last_read, work.at) or work.at
             work.do("mailbox", self.spec.mailbox, Ack(ids=unread, who=self._reader, at=at))
         return Taken()
 
@@ -385,3 +386,17 @@ def _notice(one: Instance, identity: str | None, error: MootError) -> list[Notic
     """A warning about an entry that is held, unless it was already."""
     said = f"{identity}: an entry of {one.name} is held: {error.message} {error.remedy}"
     return [Notice("entry_held", said)] if identity else []
+
+
+def _seconds(last_read: object) -> float | None:
+    """The time of the last read, in seconds since 1970; None if it is not a date and time."""
+    return timestamps.parse(last_read) if isinstance(last_read, str) else None
+
+
+def _time_of(last_read: object, before: str | None, now: str) -> str | None:
+    """The time in the file, or the current time if that is in the future or before the last read."""
+    found = _seconds(last_read)
+    if found is None:
+        return None
+    given = iso(found + 1e-6)  # a float may be slightly below the millisecond that was written
+    return given if (before or "") <= given <= now else now

@@ -4,13 +4,15 @@ An event comes over a surface (`moot emit`, `moot gsd emit`), through a file, or
 checked, decided on moot's own kinds (tasks, artifacts, claims, decisions, checkpoints), posted to the feed `feed/gsd`,
 and handled by the built-in handlers, all in one commit:
 
-    ids, durations   how the protocol writes plans, tasks, decisions and lengths
+    ids              how the protocol writes plans, tasks and decisions
+    typed_events     an event as somebody types it
     checks           whether an event is valid, and what can be filled in
     telling          one event on its way into the log: its flags, rows and number
-    runs             which run of a task an event starts or ends
-    tasks, things    what an event means for tasks; for artifacts, claims, decisions and checkpoints
+    tasks            which run of a task an event starts or ends, and what it means for the task
+    taking           takes a valid event into the log; artifacts, claims, decisions and checkpoints have modules
     handlers         the built-in handlers, and which of them are switched on
     echo             events for what moot's own verbs have decided
+    sources, plans   the files that moot only reads
     needs            the artifacts that a plan waits for
     rows             the lists of the feed, as of the events decided so far in a commit
     status           tasks, claims, waiting plans, decisions and artifacts, as the log knows them

@@ -10,21 +10,23 @@ from moot.core.errors import Usage
 from moot.core.record import Record
 from moot.core.text import one_line
 from moot.engine.clock import local
-from moot.packs.gsd.event_filter import EventFilter, filter_of
-from moot.packs.gsd.ids import phase_name
-from moot.time_travel.moments import moment
+from moot.packs.gsd.ids import phase_name, phase_of, plan_of
+from moot.time_travel import moment
 from moot.views import feeds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from typing import Any
 
     from moot.api.call import Call
     from moot.core.event import Event
+    from moot.packs.gsd.ids import Phase, PlanId
     from moot.views.feeds import FeedEntry
 
 _FEED = "gsd"
+_PLANS = ("plan", "createdBy", "modifiedBy", "madeBy")
+_PATHS = ("path", "artifact")
 
 
 class BoardEvent(Record):
@@ -43,6 +45,32 @@ class BoardEvent(Record):
     position: int
 
 
+class EventFilter(Record):
+    """An event must fit all of these; an empty one fits everything. `types` and `path` may end with `*`."""
+
+    types: tuple[str, ...] = ()
+    phase: Phase | None = None
+    plan: PlanId | None = None
+    task: int | None = None
+    agent: str | None = None
+    path: str | None = None
+    since: float | None = None  # of the arrival, in seconds since 1970
+    until: float | None = None
+
+    def fits(self, event: Mapping[str, Any], at: float) -> bool:
+        """Whether an event that arrived at this time is among them."""
+        return (
+            (not self.types or any(_like(str(event.get("type", "")), pattern) for pattern in self.types))
+            and (self.phase is None or any(plan.phase == self.phase for plan in _plans_of(event)))
+            and (self.plan is None or self.plan in _plans_of(event))
+            and (self.task is None or event.get("task") == self.task)
+            and (self.agent is None or event.get("agent") == self.agent)
+            and (self.path is None or any(_like(str(event.get(key, "")), self.path) for key in _PATHS))
+            and (self.since is None or at >= self.since)
+            and (self.until is None or at < self.until)
+        )
+
+
 def events(
     call: Call,
     type: tuple[str, ...],  # noqa: A002
@@ -58,7 +86,7 @@ def events(
     all: bool,  # noqa: A002
     follow: bool,
 ) -> Answer:
-    wanted = filter_of(
+    wanted = _filter_of(
         type,
         phase,
         plan,
@@ -78,6 +106,38 @@ def events(
     if not follow and not all and len(shown) == limit:
         call.warn("more", f"At most {limit} events are shown: use --after NUMBER, a higher --limit, or --all.")
     return Answer(result=shown, say=tuple(line for one in shown for line in _lines(one)), more=more)
+
+
+def _plans_of(event: Mapping[str, Any]) -> list[PlanId]:
+    """The plans that an event is of, or about."""
+    return [plan for text in _texts(event) if (plan := plan_of(text)) is not None]
+
+
+def _filter_of(
+    types: tuple[str, ...] = (), phase: str | None = None, plan: str | None = None, **more: Any
+) -> EventFilter | str:
+    """The filter, or what is wrong with the words that describe it."""
+    if phase is not None and phase_of(phase) is None:
+        return f"{phase!r} is not a phase such as 01 or 05.2"
+    if plan is not None and plan_of(plan) is None:
+        return f"{plan!r} is not a plan such as 01-02"
+    return EventFilter(
+        types=types,
+        phase=None if phase is None else phase_of(phase),
+        plan=None if plan is None else plan_of(plan),
+        **more,
+    )
+
+
+def _texts(event: Mapping[str, Any]) -> Iterator[Any]:
+    yield from (event[key] for key in _PLANS if key in event)
+    required = event.get("requiredBy")
+    if isinstance(required, (list, tuple)):
+        yield from required
+
+
+def _like(word: str, pattern: str) -> bool:
+    return word == pattern or (pattern.endswith("*") and word.startswith(pattern[:-1]))
 
 
 def _read(call: Call, wanted: EventFilter, after: int | None, limit: int | None) -> list[FeedEntry]:
