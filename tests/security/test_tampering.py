@@ -200,12 +200,6 @@ def rehash(db: apsw.Connection, first: int, last: int) -> None:
         db.execute("UPDATE commits SET hash = ? WHERE id = ?", (new, id_))
 
 
-def retell(db: apsw.Connection) -> None:
-    """Change a text, and everything behind it so that it fits."""
-    db.execute("UPDATE event SET data = replace(data, 'Message 1', 'Message 9')")
-    rehash(db, 1, db.execute("SELECT max(position) FROM event").get)
-
-
 # Beside the events
 
 
