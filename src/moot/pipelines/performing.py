@@ -62,17 +62,21 @@ class StageWork(Record):
 
 
 class Programs(ProgramRunner):
-    """Runs the programs of a built-in stage in the root of the target, with the caller's environment."""
+    """Runs the programs of a built-in stage in the root of the target, with the caller's environment.
 
-    def __init__(self, call: Call, root: str, lock: CommandLock, cancel: Callable[[], bool] | None) -> None:
-        self._root, self._env, self._lock, self._cancel = root, call.env, lock, cancel
+    They run what agents wrote, such as tests: such a program is no person.
+    """
+
+    def __init__(self, call: Call, run: str, root: str, lock: CommandLock, cancel: Callable[[], bool] | None) -> None:
+        own = {name: value for name, value in call.env.items() if not name.startswith("MOOT_")}
+        self._root, self._env, self._lock, self._cancel = root, {**own, "MOOT_RUN": run}, lock, cancel
 
     def run(self, argv: Sequence[str], *, stdin: bytes, timeout: float, keep: int) -> Ran:
         try:
             ran = processes.run(
                 argv,
                 cwd=self._root,
-                env={name: value for name, value in self._env.items() if not name.startswith("MOOT_")},
+                env=self._env,
                 keep=keep,
                 apart=True,
                 stdin=stdin,

@@ -362,7 +362,7 @@ class TargetRun:
             edited={path: (self.call.blob(one), self.call.blob(two)) for path, (one, two) in edited.items()},
             keep=self.options.keep,
             earlier=earlier.attempt.inputs if earlier is not None else {},
-            programs=Programs(self.call, self.target.root, self._locked(), self._cancel),
+            programs=Programs(self.call, self._record.id, self.target.root, self._locked(), self._cancel),
         )
 
     def _leftover(self, stage: Stage, plan: Reuse, now: TargetState) -> dict[str, bytes | None]:

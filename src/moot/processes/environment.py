@@ -31,7 +31,7 @@ def allowed(handler: Handler, env: Mapping[str, str], *roots: str) -> dict[str, 
     named = {*BASE, *handler.env}
     names = [name for name in env if name in named or name.startswith("LC_")]
     given = {name: env[name] for name in names if not name.startswith(SECRET)}
-    own = {} if handler.stage else {"MOOT_HANDLER": handler.name}
+    own = {"MOOT_RUN" if handler.stage else "MOOT_HANDLER": handler.name}  # either says: no person
     return {**given, "PATH": os.pathsep.join(search_path(env, *roots)), **own}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 
 import pytest
 
@@ -118,3 +119,12 @@ def test_standardrb_is_used_with_fix_and_a_linter_that_cannot_start_is_a_warning
     said = shop.rspec("polisher", SPEC)
     assert "Warning: the linter cannot be started: no-such-linter" in said.err
     assert shop.document()["automation"]["linter"] is None
+
+
+def test_what_a_program_starts_is_no_person(shop: Shop) -> None:
+    script = shop.root.parent / "own-rspec"
+    script.write_text(f'#!/bin/sh\n"{sys.executable}" -m moot --person allow --all --yes >"{script}.out" 2>&1\n')
+    script.chmod(0o755)
+    drafted(shop, f"[pack.rspec-v1]\nrspec = [{json.dumps(str(script))}]")
+    assert shop.rspec("polisher", SPEC).code == 1
+    assert "[people_only]" in script.with_name("own-rspec.out").read_text()

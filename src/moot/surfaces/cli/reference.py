@@ -56,7 +56,10 @@ ENVIRONMENT = (
         "MOOT_HANDLER, MOOT_EFFECT_KEY, MOOT_EFFECT_ATTEMPT, MOOT_SCRIPT",
         "Set for the commands of handlers: the handler, the key and attempt of the effect, the script's original path.",
     ),
-    ("MOOT_RUN", "Set for the commands that `moot run` and `moot as` start: the id of the run, or the agent's name."),
+    (
+        "MOOT_RUN",
+        "Set for the commands of `moot run` and `moot as` and the programs of stages: the id of the run, or a name.",
+    ),
     ("MOOT_STAGE", "Set for the commands of stages: the name of the stage."),
     (
         "MOOT_PROGRAM",
