@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 
 from moot.core.identity import AGENTS_SHELLS
-from moot.location.account import login
+from moot.place.account import login
 
 HERE = Path(__file__).resolve().parent
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from moot.core.principal import person
-from moot.location.account import login
+from moot.place.account import login
 
 ME = person(login())
 AS_A_PERSON = {"MOOT_PERSON": "1"}  # what a test's environment says, where no agent acts

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from moot.location import caches
+from moot.place import caches
 from moot.wiring import packs
 
 SCHEMA = "messages/task_assignment.json"

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moot.location import caches
 from moot.mirrors.state_cache import Known, MirrorMemory
+from moot.place import caches
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from moot import location
+from moot import place as location
 from moot.core.errors import Refused, Unavailable, Usage
-from moot.location import Place, Worktree, gitdir
+from moot.place import Place, Worktree, gitdir
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from moot.processes import NotStarted, Ran, escaped, run
+from moot.place import escaped
+from moot.place.processes import NotStarted, Ran, run
 from tests.faults.crew import alive, until
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def test_a_script_that_is_still_open_for_writing_is_started_as_soon_as_it_is_clo
     script.chmod(0o755)
     writing = script.open("ab")  # as a child of another thread has it, for a moment
     pauses: list[float] = []
-    monkeypatch.setattr("moot.processes.time.sleep", lambda seconds: (pauses.append(seconds), writing.close()))
+    monkeypatch.setattr("moot.place.processes.time.sleep", lambda seconds: (pauses.append(seconds), writing.close()))
     assert run([str(script)], cwd=str(tmp_path), env=os.environ, keep=100).output.tail == b"started\n"
     assert pauses
 
@@ -94,7 +95,7 @@ def test_a_script_that_stays_open_for_writing_cannot_be_started(
     script = tmp_path / "script"
     script.write_text("#!/bin/sh\necho started\n")
     script.chmod(0o755)
-    monkeypatch.setattr("moot.processes._BUSY", 0.05)
+    monkeypatch.setattr("moot.place.processes._BUSY", 0.05)
     with script.open("ab"), pytest.raises(NotStarted, match="busy"):
         run([str(script)], cwd=str(tmp_path), env=os.environ, keep=100)
 

@@ -14,16 +14,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moot import location, settings
+import moot
+from moot import place as location
 from moot.api import following
 from moot.api.verbs import events
 from moot.core.claims import ClaimFiles, ClaimsState
 from moot.core.deciders.claims import decide
 from moot.core.errors import Unavailable, Usage
-from moot.location import caches
-from moot.settings import Settings, seconds
-from moot.settings.lines import Lines
-from moot.settings.parse import KEYS, parse, size
+from moot.place import caches, settings
+from moot.place.settings import Settings, seconds
+from moot.place.settings.lines import Lines
+from moot.place.settings.parse import KEYS, parse, size
 from moot.surfaces.cli import watching
 from moot.wiring.packs import pack
 
@@ -31,7 +32,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from moot.location import Place
+    from moot.place import Place
 
 ALONE = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
 LONG_AGO = 1_000_000_000
@@ -482,11 +483,11 @@ def test_a_fresh_process_reads_no_toml_if_it_need_not(here: Place, text: str | N
         write(here, text)
         settings.load(here)
     script = (
-        "import sys; from moot import location, settings; "
+        "import sys; from moot import place as location; from moot.place import settings; "
         "settings.load(location.find(sys.argv[1], {})); "
-        "print(*sorted({'tomllib', 'moot.settings.parse', 'subprocess', 'datetime'} & set(sys.modules)))"
+        "print(*sorted({'tomllib', 'moot.place.settings.parse', 'subprocess', 'datetime'} & set(sys.modules)))"
     )
-    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(settings.__file__))))
+    root = os.path.dirname(os.path.dirname(os.path.abspath(moot.__file__)))
     done = subprocess.run(
         [sys.executable, "-S", "-c", script, here.root],
         env={"PYTHONPATH": root}, check=True, capture_output=True, text=True, timeout=60,

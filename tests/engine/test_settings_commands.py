@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moot import location, settings
+from moot import place as location
 from moot.core.errors import Usage
 from moot.core.handler import Handler
 from moot.effects.agent_commands import commands_of
-from moot.settings.parse import parse
+from moot.place import settings
+from moot.place.settings.parse import parse
 
 WHOLE = """\
 packs = ["orchestrator"]

@@ -10,13 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moot import location, settings
+from moot import place as location
 from moot.core.errors import Usage
 from moot.core.handler import KINDS, Handler
 from moot.core.record import shape_of
 from moot.effects.requests import handlers_of
-from moot.settings.handlers import FIELDS
-from moot.settings.parse import parse
+from moot.place import settings
+from moot.place.settings.handlers import FIELDS
+from moot.place.settings.parse import parse
 
 WHOLE = """\
 [[handlers]]

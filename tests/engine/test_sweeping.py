@@ -130,7 +130,7 @@ def test_doctor_sweeps(state: Path) -> None:
 
 KILLED = """
 import os, signal, sys
-from moot.location import caches
+from moot.place import caches
 os.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 caches.keep(sys.argv[1], {"a": 1})
 """

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from moot.engine import content_digest
-from moot.location import gitdir
+from moot.place import gitdir
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

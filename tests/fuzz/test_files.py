@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from moot.core.errors import MootError, Unavailable, Usage
 from moot.core.timestamps import parse as moment
-from moot.location import gitdir
-from moot.settings import seconds
-from moot.settings.parse import parse, size
+from moot.place import gitdir
+from moot.place.settings import seconds
+from moot.place.settings.parse import parse, size
 from tests.calls import open_call
 from tests.engine.test_settings import AWKWARD, FULL
 from tests.fuzz.material import VALUES, WORDS, bounded, spoiled

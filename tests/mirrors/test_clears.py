@@ -6,9 +6,9 @@ import subprocess
 
 import pytest
 
-from moot.api.protocol import strict_json
-from moot.location import worktrees
+from moot.core import strict_json
 from moot.mirrors.forms import form_of
+from moot.place import worktrees
 from moot.views import queries
 from moot.wiring.admin import Admin
 from tests.calls import open_call

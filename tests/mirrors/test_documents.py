@@ -15,9 +15,9 @@ from moot.api.protocol.form import Form, Rendering, Taken
 from moot.api.protocol.source_form import SourceForm, sources
 from moot.core.deciders.document import ChangeDocument
 from moot.core.errors import Usage
-from moot.location import worktrees
 from moot.mirrors.forms import form_of
 from moot.mirrors.sync import FileMirrors
+from moot.place import worktrees
 from moot.views import queries
 from moot.wiring import open_workspace
 from moot.wiring.admin import Admin

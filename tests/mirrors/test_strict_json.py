@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moot.api.protocol.strict_json import DEEPEST, TornJson, dump, load
+from moot.core.strict_json import DEEPEST, TornJson, dump, load
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 VALUES = st.recursive(

@@ -11,8 +11,8 @@ import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from moot.api.protocol.strict_yaml import DEEPEST, LONGEST, MOST, TornYaml, dump, load, load_mapping, load_with_places
 from moot.core.flat_json import same
+from moot.core.strict_yaml import DEEPEST, LONGEST, MOST, TornYaml, dump, load, load_mapping, load_with_places
 from tests.mirrors.psych import needs_ruby, psych
 
 TRAPS = [

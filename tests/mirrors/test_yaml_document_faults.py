@@ -14,8 +14,8 @@ import yaml
 
 from moot.core.deciders.document import ChangeDocument, OpenDocument, key
 from moot.core.run import OpenRun
-from moot.location import MAIN
 from moot.mirrors import files
+from moot.place import MAIN
 from moot.wiring.admin import Admin
 from tests import unprivileged
 from tests.calls import open_call

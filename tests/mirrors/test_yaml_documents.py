@@ -18,8 +18,8 @@ from moot.api.protocol.document_folders import project_folder
 from moot.api.protocol.stage import PipelineSpec, Stage
 from moot.core.deciders.document import ChangeDocument, OpenDocument, ShowDocument, key
 from moot.core.run import EndRun, OpenRun, StartStage
-from moot.location import MAIN
 from moot.mirrors.sync import FileMirrors
+from moot.place import MAIN
 from moot.views import states
 from moot.wiring.admin import Admin
 from tests.calls import open_call

@@ -10,9 +10,8 @@ import time
 
 import pytest
 
-from moot import processes
 from moot.pipelines import driver
-from moot.processes import escaped
+from moot.place import escaped, processes
 from tests.pipelines.conftest import PATIENCE
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux shows the processes of others")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from moot.location import find
 from moot.pipelines import git_care
+from moot.place import find
 from tests.pipelines.conftest import GOOD
 
 

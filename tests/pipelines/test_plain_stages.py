@@ -13,8 +13,8 @@ import pytest
 
 from moot import Workspace
 from moot.core.errors import AwaitedFailed
-from moot.location import caches
 from moot.pipelines.recording import RunRecord
+from moot.place import caches
 from tests.pipelines.conftest import PATIENCE
 
 PACK = """

@@ -21,7 +21,7 @@ from moot import Workspace
 from moot.api import catalogue
 from moot.core.errors import MootError, Refused, TimedOut, Usage
 from moot.core.identity import AGENTS_SHELLS, Caller
-from moot.location.account import login
+from moot.place.account import login
 from tests.calls import open_call
 from tests.person import ME
 from tests.surfaces.command import PATIENCE, Command, Ran, new_command

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from moot.engine import content_digest
-from moot.location import gitdir
+from moot.place import gitdir
 from tests.security.hostile import Victim, commit, everything, look_alike, stranger
 from tests.surfaces.command import Command, git, new_command
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from moot import location
+from moot import place as location
 from moot.core.errors import MootError
-from moot.location import gitdir
+from moot.place import gitdir
 from tests.security.hostile import Victim, commit, everything, look_alike, stranger
 from tests.surfaces.command import Command, git, new_command
 

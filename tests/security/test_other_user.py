@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from moot import location
+from moot import place as location
 from moot.core.errors import MootError
-from moot.private_files import check_private
+from moot.place.private_files import check_private
 from tests.security.hostile import everything
 from tests.surfaces.command import Command, git, new_command
 
@@ -204,7 +204,7 @@ def test_sudo_uid_means_nothing_to_one_who_is_not_root() -> None:
 def found_by(uid: int, command: Command, **more: str) -> str:
     """The workspace that another account finds, or the refusal. It may not start our Python, so ours becomes it."""
     script = (
-        "import os, shlex, moot.location.user_state, moot.location as place\n"
+        "import os, shlex, moot.place.user_state, moot.place as place\n"
         f"os.setgroups([]); os.setgid({uid}); os.setuid({uid})\n"
         "try: print(place.find('.', os.environ).root)\n"
         "except place.MootError as error: print(error.code)\n"

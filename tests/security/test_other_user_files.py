@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from moot import location, settings
+from moot import place as location
 from moot.core.errors import Unavailable
-from moot.location import gitdir
 from moot.mirrors import exchange, files
 from moot.mirrors.files import MirrorFile, Unwritable
+from moot.place import gitdir, settings
 from tests.surfaces.command import Command, git, new_command
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to act as a second account")

@@ -9,8 +9,8 @@ import pytest
 
 from moot.core.errors import MootError, Unavailable
 from moot.core.ids import file_name, is_plain
-from moot.location import user_state
-from moot.private_files import is_exhausted, open_private, read_private, write_private
+from moot.place import user_state
+from moot.place.private_files import is_exhausted, open_private, read_private, write_private
 
 
 def test_a_link_is_not_followed_and_its_target_is_not_changed(tmp_path: Path) -> None:

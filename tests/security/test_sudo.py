@@ -43,8 +43,8 @@ def reachable() -> Iterator[Path]:
 def said_to_the_user(folder: Path, act: str) -> str:
     """Our Python, which the other account may not start, becomes that account."""
     script = (
-        "import os, shlex, moot.location.user_state, moot.location as place, moot.wiring.left_behind as left_behind\n"
-        "from moot.private_files import forbidden, check_folders\n"
+        "import os, shlex, moot.place.user_state, moot.place as place, moot.wiring.left_behind as left_behind\n"
+        "from moot.place.private_files import forbidden, check_folders\n"
         f"os.setgroups([]); os.setgid({USER}); os.setuid({USER})\n"
         f"try: error = {act}\n"
         "except PermissionError as problem: error = forbidden(problem)\n"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from moot.core.errors import Held, Refused, Usage
-from moot.settings import Settings
+from moot.place.settings import Settings
 from tests.surfaces.town import Town, new, of_two, refused, with_roles
 
 if TYPE_CHECKING:

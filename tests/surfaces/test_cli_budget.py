@@ -49,9 +49,9 @@ EVERYWHERE = words("""
     moot.core.deciders moot.core.deciders.agent
     moot.core.deciders.graph moot.core.deciders.mailbox moot.core.deciders.message moot.core.deciders.task
     moot.core.reactions moot.core.reactions.releases
-    moot.engine moot.engine.clock moot.engine.facts moot.location.gitdir moot.engine.engine moot.location
-    moot.engine.presence moot.settings moot.location.trust moot.engine.unit_of_work
-    moot.log moot.private_files
+    moot.engine moot.engine.clock moot.engine.facts moot.place.gitdir moot.engine.engine moot.place
+    moot.engine.presence moot.place.settings moot.place.trust moot.engine.unit_of_work
+    moot.log moot.place.private_files
     moot.logs moot.logs.sqlite moot.logs.sqlite.bell moot.logs.sqlite.database moot.logs.sqlite.faults
     moot.logs.sqlite.file moot.logs.sqlite.lock moot.logs.sqlite.log
     moot.logs.sqlite.platform_checks moot.logs.sqlite.queries moot.logs.sqlite.transaction
@@ -68,7 +68,7 @@ MAIL = [
 INBOX = ["moot.api.message_view", "moot.api.verbs.mail", "moot.api.verbs.mail.inbox"]
 WRITING = ["moot.core.integrity", "moot.core.integrity.chain", "moot.views.project"]  # whoever appends, or catches up
 KEEPING = [
-    "moot.private_files",
+    "moot.place.private_files",
 ]
 
 COMMANDS = {
@@ -113,13 +113,13 @@ COMMANDS = {
 PACK = words("""
     moot.api.protocol.form moot.api.protocol moot.api.protocol.clearing moot.api.protocol.loading
     moot.api.protocol.mirrors moot.api.protocol.pack_code
-    moot.core.deciders.held_entry moot.core.schema.phrases moot.core.schema moot.location.caches
+    moot.core.deciders.held_entry moot.core.schema.phrases moot.core.schema moot.place.caches
     moot.mirrors moot.mirrors.absorbing moot.mirrors.exchange moot.mirrors.file_reading moot.mirrors.files
     moot.mirrors.folders moot.mirrors.forms moot.mirrors.forms.entries
     moot.api.protocol.held_entries moot.mirrors.lock
-    moot.mirrors.rendering moot.mirrors.state_cache moot.api.protocol.strict_json moot.mirrors.sync
+    moot.mirrors.rendering moot.mirrors.state_cache moot.core.strict_json moot.mirrors.sync
     moot.mirrors.sync_context moot.packs moot.packs.orchestrator
-    moot.api.protocol.content moot.core.deciders.settings moot.core.flat_json moot.settings.rules
+    moot.api.protocol.content moot.core.deciders.settings moot.core.flat_json moot.place.settings.rules
     moot.mirrors.forms.lines moot.packs.orchestrator.queue_file moot.packs.orchestrator.status_file moot.wiring.packs
 """)
 PACKED_COMMANDS = {

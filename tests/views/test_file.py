@@ -12,7 +12,7 @@ import pytest
 from moot.core.errors import Unavailable
 from moot.core.kind import TABLE
 from moot.engine.sweeping import sweep
-from moot.private_files import is_private
+from moot.place.private_files import is_private
 from moot.views import file as files
 from moot.views.store import VERSION, Store
 

@@ -10,7 +10,7 @@ from moot.api.answer import Notice
 from moot.core import principal as principals
 from moot.core.errors import MootError, Unavailable
 from moot.core.identity import Caller
-from moot.private_files import is_exhausted, too_many_open_files
+from moot.place.private_files import is_exhausted, too_many_open_files
 from moot.views import queries, states
 
 TYPE_CHECKING = False
@@ -316,7 +316,7 @@ class Call:
     def login(self) -> str:
         """The account of the caller."""
         if self._login is None:
-            from moot.location.account import login
+            from moot.place.account import login
 
             self._login = login()
         return self._login

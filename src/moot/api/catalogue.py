@@ -314,7 +314,7 @@ def _single(verb: Verb, param: Param, value: Any) -> Any:
         case "int":
             return _whole_number(verb, param, value)
         case _:
-            from moot.settings import seconds
+            from moot.place.settings import seconds
 
             found = seconds(value)
             if found is None:

@@ -7,7 +7,7 @@ from moot.core.errors import Unknown
 from moot.core.principal import person, same_agent
 from moot.core.record import Record
 from moot.engine import content_digest
-from moot.location import worktrees
+from moot.place import worktrees
 from moot.views import queries, states
 
 TYPE_CHECKING = False

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from moot.engine.clock import Clock
     from moot.engine.presence import Presence
     from moot.engine.unit_of_work import Work
-    from moot.location import Place
-    from moot.settings import Settings
+    from moot.place import Place
+    from moot.place.settings import Settings
     from moot.time_travel import Moment
 
     # What is being done, how much of it is done, and of how much: 0 if that is unknown, -1 if `done` are seconds.
@@ -109,7 +109,7 @@ class Setup(Record):
     packs: Packs
     lifecycles: Mapping[str, Lifecycle]
     reactions: Sequence[Reaction]
-    rules: Mapping[str, Any] = {}  # the settings that can weaken a rule: see `moot.settings.rules`
+    rules: Mapping[str, Any] = {}  # the settings that can weaken a rule: see `moot.place.settings.rules`
     in_force: str | None = ""  # the same in the form in which the log has them; None: unknown
     closers: Sequence[Callable[[Work], None]] = ()  # of the packs, run after everything else is decided
     requests: Callable[[Work, str], None] | None = None  # requests effects, if there are handlers

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 
-from moot import processes
 from moot.core.handler import Handler
 from moot.core.record import Record
 from moot.effects.commands import copies, no_program, words_of
-from moot.processes import environment
+from moot.place import environment, processes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from moot.effects.pinned import PinnedHandler
-    from moot.processes import Ran
+    from moot.place.processes import Ran
 
 BRIEF = "{brief}"
 LONGEST_ARGUMENT = 100_000  # bytes; Linux accepts 131,071 in one argument

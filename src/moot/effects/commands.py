@@ -1,7 +1,7 @@
 """Runs the command of an effect. It gets the event as JSON on standard input; the end of its output is kept.
 
 It runs in the root of the worktree, with the program and the files that `moot.effects.pinned` found, and with a reduced
-environment. `moot.processes` runs it. Each run gets new private copies of the files that the command names, in a
+environment. `moot.place.processes` runs it. Each run gets new private copies of the files that the command names, in a
 directory outside the workspace that only this account can enter: it runs the allowed bytes even if the files change.
 This module does not use the log. Each call runs in its own thread.
 """
@@ -13,14 +13,12 @@ import os
 import tempfile  # noqa: TID253 (this module itself is loaded on demand)
 from contextlib import contextmanager
 
-from moot import processes
 from moot.core.errors import Unavailable
 from moot.core.record import Record
 from moot.effects.pinned import interpreter, is_elsewhere
 from moot.engine.sweeping import RUN, sweep_rooms
-from moot.location import user_state
-from moot.private_files import outside
-from moot.processes import environment
+from moot.place import environment, processes, user_state
+from moot.place.private_files import outside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +28,7 @@ if TYPE_CHECKING:
 
     from moot.core.handler import Handler
     from moot.effects.pinned import PinnedFile, PinnedHandler
-    from moot.processes import Ran
+    from moot.place.processes import Ran
 
 _KEPT = 2000  # bytes of output, the last ones
 _NO_EXECUTION = getattr(os, "ST_NOEXEC", 8)

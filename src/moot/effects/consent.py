@@ -1,7 +1,7 @@
 """What a person has allowed on this machine: handlers and commands of a repository.
 
 A repository is untrusted. None of its commands runs until a person has allowed its exact content on this machine.
-Consent is stored outside every repository, per workspace (`moot.location.user_state`), as lines with a digest and a
+Consent is stored outside every repository, per workspace (`moot.place.user_state`), as lines with a digest and a
 name. `moot.effects.pinned` defines the digest of a handler.
 """
 
@@ -11,8 +11,8 @@ import os
 import time
 
 from moot.core.errors import Unavailable
-from moot.location import caches, user_state
-from moot.private_files import outside, unsafe
+from moot.place import caches, user_state
+from moot.place.private_files import outside, unsafe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from stat import S_ISREG
 
 from moot.core.json_codec import dumps
 from moot.core.record import Record
-from moot.private_files import outside
-from moot.processes.environment import BASE, real_path, search_path
+from moot.place.environment import BASE, real_path, search_path
+from moot.place.private_files import outside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

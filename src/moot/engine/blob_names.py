@@ -14,7 +14,7 @@ from moot.core.errors import Unavailable, Unknown
 from moot.core.integrity.blob import digests_in, is_digest, named_by, removed_by
 from moot.engine.blobs import FOLDER, Blobs
 from moot.log import REDACTIONS
-from moot.private_files import read_private, write_private
+from moot.place.private_files import read_private, write_private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 
 from moot.core.errors import Refused, Unavailable, Unknown
 from moot.core.integrity.blob import is_digest
-from moot.private_files import check_folders, discard, open_private, sync
+from moot.place.private_files import check_folders, discard, open_private, sync
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ In a git repository it is the id of a git tree of all files that are not ignored
 Git writes it to a temporary index and object store, so the repository does not change. Elsewhere it is a digest of all
 files. Loaded only when a receipt is created or checked.
 
-Git runs only in a trusted workspace, and nothing that the repository's config names (`moot.processes.git`). Only
+Git runs only in a trusted workspace, and nothing that the repository's config names (`moot.place.git`). Only
 filters run, so that the tree is the one that `git add` would create.
 """
 
@@ -16,8 +16,8 @@ import tempfile  # noqa: TID253 (loaded on demand)
 
 from moot.core.record import Record
 from moot.engine.sweeping import TREE
-from moot.location import gitdir
-from moot.processes.git import NO_DRIVERS, Git, GitFailed
+from moot.place import gitdir
+from moot.place.git import NO_DRIVERS, Git, GitFailed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -66,7 +66,9 @@ class Engine:
         self.closers: Sequence[Callable[[Work], None]] = ()  # from packs; run after everything else is decided
         self.requests: Callable[[Work, str], None] | None = None  # requests effects, if there are handlers
         self.via: str | None = None  # the surface that commits come from, unless an act sets another
-        self.rules: Mapping[str, Any] = {}  # the settings in force that can weaken a rule: see `moot.settings.rules`
+        self.rules: Mapping[
+            str, Any
+        ] = {}  # the settings in force that can weaken a rule: see `moot.place.settings.rules`
         self.in_force: str | None = ""  # the same in the form in which the log has them; None: unknown
         self.progress: Callable[[str, int, int], None] | None = None  # called during a long catch-up
         self._folder: Callable[[Store, Sequence[Event]], None] | None = None

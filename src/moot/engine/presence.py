@@ -17,7 +17,7 @@ import os
 from moot.core.errors import Unavailable
 from moot.core.ids import file_name
 from moot.core.principal import leaves_stamps
-from moot.private_files import check_folders, discard, open_private
+from moot.place.private_files import check_folders, discard, open_private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

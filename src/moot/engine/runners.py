@@ -16,7 +16,7 @@ import os
 
 from moot.core.errors import Unavailable
 from moot.core.ids import file_name
-from moot.private_files import is_still, locked, make_folder, open_private, read_private, unsafe
+from moot.place.private_files import is_still, locked, make_folder, open_private, read_private, unsafe
 
 TYPE_CHECKING = False
 

@@ -42,7 +42,7 @@ _LOG = "log.db"  # the log manages the files with this prefix itself
 def sweep(state: str, log: Log | None = None) -> int:
     """Remove leftover files. Returns how many. Blobs are removed only if `log` is given."""
     from moot.engine import blob_names, runners
-    from moot.private_files import discard, write_private
+    from moot.place.private_files import discard, write_private
     from moot.views.file import others
     from moot.views.store import VERSION
 
@@ -91,7 +91,7 @@ def _is_room(name: str) -> bool:
 
 
 def _clean(folder: str, fits: Callable[[str], bool], age: float) -> int:
-    from moot.private_files import discard
+    from moot.place.private_files import discard
 
     if os.path.islink(folder) or not os.path.isdir(folder):
         return 0

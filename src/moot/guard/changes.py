@@ -10,13 +10,13 @@ import os
 
 from moot.core.errors import Usage
 from moot.guard.hooks import git_directory
-from moot.processes.git import NO_DRIVERS, Git
+from moot.place.git import NO_DRIVERS, Git
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from moot.location import Place
+    from moot.place import Place
 
 _NAMES = ("--name-only", "-z", "--no-renames", "--ignore-submodules=dirty")
 _HEX = frozenset("0123456789abcdef")

@@ -18,15 +18,15 @@ from moot.core.errors import Refused, Unavailable
 from moot.core.record import Record
 from moot.core.text import shell_word
 from moot.guard.script import HOOKS, calls_guard, hook_script, is_made, is_unchanged, line_for
-from moot.location import MAIN, caches, gitdir
-from moot.private_files import check_folders, check_private, open_private, unsafe
-from moot.processes.git import Git, GitFailed
+from moot.place import MAIN, caches, gitdir
+from moot.place.git import Git, GitFailed
+from moot.place.private_files import check_folders, check_private, open_private, unsafe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from moot.location import Place
+    from moot.place import Place
 
 BEFORE = ".before-moot"
 LEGACY = ".legacy"  # where the program `pre-commit` moves the hook that it finds, and calls it from

@@ -15,7 +15,7 @@ from moot.core.record import Record
 from moot.core.task.leases import has_lapsed
 from moot.core.text import command_line, counted, one_line
 from moot.guard import hooks
-from moot.location import ignore_case
+from moot.place import ignore_case
 from moot.views import states
 
 TYPE_CHECKING = False
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from moot.core.barred import Barred
     from moot.engine.unit_of_work import Work
     from moot.guard.hooks import GuardRemoved, GuardStatus
-    from moot.location import Place
+    from moot.place import Place
 
 VARIABLE, REASON = "MOOT_GUARD", "MOOT_GUARD_REASON"
 _ACTS = {"pre-commit": "commit", "pre-push": "push"}
@@ -111,7 +111,7 @@ def check(call: Call, hook: str, remote: tuple[str, ...], refs: str | None) -> A
 
 def _changed(call: Call, hook: str, remote: tuple[str, ...], refs: str | None) -> list[str]:
     from moot.guard import changes
-    from moot.processes.git import GitFailed
+    from moot.place.git import GitFailed
 
     try:
         if hook == "pre-push":

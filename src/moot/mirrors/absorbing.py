@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import os
 
-from moot.api.protocol.form import FULL, Malformed, Taken, Torn, in_rounds
+from moot.api.protocol.form import FULL, Malformed, Taken, in_rounds
 from moot.core.errors import Unavailable
 from moot.core.principal import leaves_stamps
-from moot.location import MAIN, trust
+from moot.core.strict_json import Torn
 from moot.mirrors.file_reading import Changed, Missing, Unchanged, digest_of
+from moot.place import MAIN, trust
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from moot.api.protocol.form import Malformed, Torn
+from moot.api.protocol.form import Malformed
 from moot.api.protocol.mirrors import DocumentFile
+from moot.core.strict_json import Torn
 from moot.mirrors.file_reading import Changed, Missing, Unreadable
 
 TYPE_CHECKING = False

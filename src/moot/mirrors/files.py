@@ -22,7 +22,7 @@ from moot.mirrors.exchange import Kept, bring, has_kept, kept_in, nonce, stamp
 from moot.mirrors.file_reading import OPEN, Changed, Missing, Signature, Unchanged, Unreadable, digest_of, outside, read
 from moot.mirrors.folders import Stopped, enter, is_own
 from moot.mirrors.lock import open_for_writing
-from moot.private_files import make_folder
+from moot.place.private_files import make_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,13 +9,13 @@ from __future__ import annotations
 import os
 from stat import S_ISDIR, S_ISLNK
 
-from moot.location import trust
+from moot.place import trust
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from moot.location import Place
+    from moot.place import Place
 
 _ROOT = 0
 

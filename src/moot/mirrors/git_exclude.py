@@ -13,14 +13,14 @@ from __future__ import annotations
 import os
 
 from moot.core.record import Record
-from moot.location import gitdir
+from moot.place import gitdir
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from moot.api.protocol.form import Form
-    from moot.location import Place
+    from moot.place import Place
 
 BEGIN = b"# begin moot: what its packs render; `moot init` writes these lines, `moot deinit` removes them\n"
 END = b"# end moot\n"

@@ -17,7 +17,7 @@ import os
 import time
 
 from moot.core.errors import Unavailable
-from moot.private_files import open_private
+from moot.place.private_files import open_private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import os
 import re  # noqa: TID253 (loaded on demand)
 
-from moot.api.protocol.form import Malformed, Torn, in_rounds
+from moot.api.protocol.form import Malformed, in_rounds
 from moot.api.protocol.pack_code import problems
 from moot.api.protocol.pack_files import FileProblem
 from moot.core.deciders.held_entry import EntryHeld
@@ -25,6 +25,7 @@ from moot.core.json_places import JsonPlaces
 from moot.core.record import Record
 from moot.core.schema import Defect
 from moot.core.schema.phrases import pointed
+from moot.core.strict_json import Torn
 from moot.core.text import command_line
 from moot.mirrors.file_reading import Changed, Unreadable
 from moot.mirrors.forms import form_of

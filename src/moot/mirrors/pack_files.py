@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import os
 
-from moot.api.protocol import strict_json
-from moot.api.protocol.form import Torn
 from moot.api.protocol.pack_files import BadFile, FileProblem, PackFiles
+from moot.core import strict_json
 from moot.core.json_places import JsonPlaces
-from moot.location import worktrees
+from moot.core.strict_json import Torn
 from moot.mirrors.file_reading import Changed, Missing, Unreadable
 from moot.mirrors.files import MirrorFile
 from moot.mirrors.folders import Accounts, Stopped, enter
+from moot.place import worktrees
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from moot.location import Place
     from moot.mirrors.file_reading import Look
+    from moot.place import Place
 
 LIMIT = 256 * 1024 * 1024
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 
 from moot.core.record import Record
-from moot.location import caches
 from moot.mirrors.file_reading import Signature
+from moot.place import caches
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -17,12 +17,12 @@ from moot.api.answer import Notice
 from moot.api.protocol.mirrors import Mirrors
 from moot.core.claims import STREAM
 from moot.core.errors import Refused
-from moot.location import worktrees
 from moot.mirrors.file_reading import Missing, Unchanged
 from moot.mirrors.forms import form_of
 from moot.mirrors.lock import MirrorLock
 from moot.mirrors.sync_context import QuietEvents, Seen, SyncContext, showing
-from moot.private_files import check_folders
+from moot.place import worktrees
+from moot.place.private_files import check_folders
 from moot.views import queries
 
 TYPE_CHECKING = False

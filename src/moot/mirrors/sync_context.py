@@ -10,11 +10,11 @@ import sys
 
 from moot.api.answer import Notice
 from moot.core.record import Record
-from moot.location import worktrees
 from moot.log import REDACTIONS
 from moot.mirrors.files import MirrorFile
 from moot.mirrors.folders import Accounts
 from moot.mirrors.state_cache import MirrorMemory
+from moot.place import worktrees
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -86,7 +86,7 @@ def answer_in(output: str) -> dict[str, Any]:
 
 
 def _parsed(text: str) -> dict[str, Any]:
-    from moot.api.protocol import strict_yaml
+    from moot.core import strict_yaml
 
     try:
         return strict_yaml.load_mapping(text.encode("utf-8", "replace"))

@@ -15,9 +15,9 @@ from moot.api.protocol.stage import DOCUMENT
 from moot.core.errors import Refused, Unavailable, Usage
 from moot.core.text import closest, one_line
 from moot.effects import agent_commands
-from moot.location import VARIABLE
 from moot.pipelines.answers import answer_in
 from moot.pipelines.contract import StageError, StageOutput
+from moot.place import VARIABLE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from moot.effects.pinned import PinnedHandler
     from moot.pipelines.contract import Pipeline, StageInput
     from moot.pipelines.driver import CommandLock
-    from moot.processes import Ran
+    from moot.place.processes import Ran
 
 WARNED = 2  # the exit code of a command that succeeded with warnings
 _SHOWN = 300  # characters of an error

@@ -14,7 +14,7 @@ from stat import S_IMODE, S_ISLNK, S_ISREG
 
 from moot.core.record import Record
 from moot.pipelines.contract import StageError
-from moot.private_files import is_still, locked, read_all
+from moot.place.private_files import is_still, locked, read_all
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

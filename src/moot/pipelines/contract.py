@@ -75,7 +75,7 @@ if TYPE_CHECKING:
 
     from moot.api.call import Call
     from moot.api.protocol import Pack
-    from moot.processes import Ran
+    from moot.place.processes import Ran
 
     StageCode = Callable[["StageInput"], "StageOutput"]
     Check = Callable[["StageInput"], Iterable["Problem"]]

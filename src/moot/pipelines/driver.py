@@ -22,8 +22,8 @@ from secrets import token_hex
 from moot.core.errors import Unavailable
 from moot.core.ids import file_name
 from moot.core.record import Record
-from moot.private_files import locked, make_folder, open_private, read_private, unsafe
-from moot.processes.escaped import new_mark, signal_escaped, start_of
+from moot.place.escaped import new_mark, signal_escaped, start_of
+from moot.place.private_files import locked, make_folder, open_private, read_private, unsafe
 from moot.runs.driver_lock import is_driven
 
 TYPE_CHECKING = False

@@ -18,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from moot.location import Place
+    from moot.place import Place
 
 _FILES = ("config", "config.worktree", "info/attributes")
 _LARGEST = 1 << 20
@@ -28,7 +28,7 @@ _RUNNABLE = S_IXUSR | S_IXGRP | S_IXOTH
 
 def look(place: Place, root: str) -> dict[str, bytes]:
     """The hooks, settings and refs of the repository, by path in its git directory."""
-    from moot.location import gitdir
+    from moot.place import gitdir
 
     own = gitdir.at(root) if place.common is not None else None
     if own is None or place.common is None:

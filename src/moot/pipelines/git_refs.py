@@ -62,7 +62,7 @@ def _loose(common: str, kind: str) -> Iterator[tuple[str, bytes]]:
 
 
 def _content(path: str, limit: int) -> bytes | None:
-    from moot.location import gitdir
+    from moot.place import gitdir
 
     try:
         return gitdir.read(path, limit)[:limit]

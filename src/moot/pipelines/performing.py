@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import time
 
-from moot import processes
 from moot.core.record import Record
 from moot.core.text import command_line
 from moot.pipelines import commands, contents, document_care, documents, git_care, surroundings
 from moot.pipelines.contract import Problem, ProgramRunner, StageError, StageOutput
 from moot.pipelines.overwriting import WatchedFiles
+from moot.place import processes
 from moot.views import queries
 
 TYPE_CHECKING = False
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from moot.pipelines.driver import CommandLock
     from moot.pipelines.overwriting import Overwritten
     from moot.pipelines.preparing import Preparation, Prepared, TargetState
-    from moot.processes import Ran
+    from moot.place.processes import Ran
 
 _DOCUMENT_EVENTS = 500
 

@@ -59,7 +59,7 @@ def run_target(
     Raises, before anything is written, if it cannot begin: `Held` while another process works on the target, `Refused`
     if `only` names a stage whose predecessor has not passed. `cancel` is asked now and then whether to stop.
     """
-    from moot.processes.interrupts import interruptible
+    from moot.place.processes import interruptible
 
     call.lasting = True
     with interruptible(), Driver.of(call.place.state) as driver:

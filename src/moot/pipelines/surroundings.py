@@ -13,15 +13,15 @@ from fnmatch import fnmatchcase
 from stat import S_ISLNK, S_ISREG
 
 from moot.core.errors import Unavailable
-from moot.location import gitdir
 from moot.pipelines.contents import is_temporary
 from moot.pipelines.file_digests import FileDigests, mark_of
+from moot.place import gitdir
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from moot.location import Place
+    from moot.place import Place
 
 _TOOLS = frozenset((".git", ".moot", ".hg", ".svn", "node_modules", "__pycache__", ".venv", ".bundle"))
 _FILES = 200_000
@@ -142,7 +142,7 @@ def _is_expected(path: str, allowed: Iterable[str]) -> bool:
 
 def _tracked(place: Place, root: str, names: list[str], counts: Callable[[str], bool]) -> list[str]:
     """Those that git does not ignore. `counts`: whether the rules in a file do."""
-    from moot.processes.git import Git, GitFailed
+    from moot.place.git import Git, GitFailed
 
     git = _git_of(root)[0] if place.common is not None else ""
     if not git:

@@ -101,7 +101,7 @@ def _planned(call: Call, pipeline: Pipeline, targets: list[Target], options: Run
 def _run(call: Call, pipeline: Pipeline, targets: list[Target], options: RunOptions) -> Iterator[Answer]:
     from moot.pipelines.running import run_target
     from moot.pipelines.waves import run_targets
-    from moot.processes.interrupts import interruptible
+    from moot.place.processes import interruptible
 
     failed: list[PipelineStep] = []
     last: PipelineStep | None = None

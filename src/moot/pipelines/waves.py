@@ -19,7 +19,7 @@ from moot.pipelines.recording import new_id
 from moot.pipelines.running import run_target
 from moot.pipelines.seats import settle_dead
 from moot.pipelines.steps import INTERRUPTION, PipelineStep
-from moot.processes.interrupts import interruptible
+from moot.place.processes import interruptible
 from moot.views import states
 
 TYPE_CHECKING = False

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re  # noqa: TID253 (this module itself is loaded on demand)
 
-from moot.api.protocol import strict_json
+from moot.core import strict_json
 from moot.core.record import Record
 
 TYPE_CHECKING = False

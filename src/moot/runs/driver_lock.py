@@ -18,7 +18,7 @@ from moot.core.errors import Held, Unavailable
 from moot.core.ids import file_name
 from moot.core.text import command_line
 from moot.engine.runners import is_held
-from moot.private_files import locked, make_folder, open_private, read_private, unsafe
+from moot.place.private_files import locked, make_folder, open_private, read_private, unsafe
 
 _LONGEST = 20  # bytes of a process id
 _PATIENCE = 0.5  # seconds

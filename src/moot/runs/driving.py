@@ -21,7 +21,7 @@ from moot.core.identity import Caller
 from moot.core.text import age, command_line, one_line
 from moot.core.timestamps import parse
 from moot.effects import agent_commands
-from moot.location import VARIABLE
+from moot.place import VARIABLE
 from moot.runs.answers import NoAnswer
 from moot.runs.driver_lock import DriverLock
 from moot.runs.steps import DriverStep, StageResult
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from moot.core.deciders.run import Run, StageTry
     from moot.core.handler import Handler
     from moot.effects.consent import Consent
-    from moot.processes import Ran
+    from moot.place.processes import Ran
     from moot.runs.steps import DriveOptions, Part
 
 _SYNC = 2.0  # seconds between looks at the protocol's files while a command runs

@@ -178,7 +178,7 @@ def _plan_line(one: PlannedCommand) -> str:
 
 def _driven(call: Call, driver: PackDriver, options: DriveOptions) -> Iterator[Answer]:
     from moot.api.verbs.effects.allow import consent_of
-    from moot.processes.interrupts import interruptible
+    from moot.place.processes import interruptible
     from moot.runs.driving import Driving
     from moot.runs.steps import DriverStep
 

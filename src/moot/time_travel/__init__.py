@@ -16,7 +16,7 @@ from moot.engine.clock import Clock
 from moot.engine.engine import Engine
 from moot.engine.presence import Presence
 from moot.log import Appended, Duplicate, Handle, Log, last_redaction
-from moot.settings import seconds as duration
+from moot.place.settings import seconds as duration
 from moot.views.private_copy import PrivateCopy
 
 TYPE_CHECKING = False

@@ -19,7 +19,7 @@ from array import array
 import apsw
 
 from moot.core.errors import Unavailable
-from moot.private_files import (
+from moot.place.private_files import (
     EXHAUSTED,
     discard,
     hardly_any_left,

@@ -11,7 +11,7 @@ import apsw
 
 from moot.core.errors import Unavailable
 from moot.core.json_codec import loads, storable
-from moot.private_files import discard
+from moot.place.private_files import discard
 from moot.views.file import DAMAGE, ViewsFile, unavailable
 
 TYPE_CHECKING = False

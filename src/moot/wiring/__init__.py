@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import closing
 
-from moot import location as places
-from moot import settings as setting
+from moot import place as places
 from moot.api.pool import LIMIT, Pool
 from moot.api.protocol import Packs
 from moot.api.workspace import Setup, Workspace
@@ -19,6 +18,7 @@ from moot.engine.engine import Engine
 from moot.engine.presence import Presence
 from moot.logs.sqlite import SqliteLog
 from moot.logs.sqlite.file import NAME
+from moot.place import settings as setting
 from moot.views.store import Store
 
 TYPE_CHECKING = False
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from moot.api.protocol.mirrors import Mirrors
     from moot.api.workspace import Progress
     from moot.core.lifecycle import Lifecycle
-    from moot.location import Place
     from moot.log import Log
-    from moot.settings import Settings
+    from moot.place import Place
+    from moot.place.settings import Settings
 
 
 open_log: Callable[..., Log] = SqliteLog  # `moot.testing.memory_log` replaces it
@@ -101,7 +101,7 @@ def _with_facts(engine: Engine, presence: Presence) -> Engine:
     """Connect the sources of facts for decisions: see `moot.engine.facts`."""
 
     def account(name: str) -> bool:
-        from moot.location.account import exists
+        from moot.place.account import exists
 
         return exists(name)
 
@@ -154,7 +154,7 @@ def _rules(settings: Settings, lifecycles: Mapping[str, Lifecycle]) -> tuple[Map
     if len(lifecycles) == 1 and settings.task_review and not settings.task_receipt:
         return {}, ""
     from moot.core.deciders.settings import text
-    from moot.settings.rules import rules
+    from moot.place.settings.rules import rules
 
     found = rules(settings, lifecycles)
     return found, text(found)

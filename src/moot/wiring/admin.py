@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 
-from moot import location as places
-from moot import settings as setting
+from moot import place as places
 from moot.api.verbs.workspace import BY_ROLE, PARAGRAPH, Created, Finding, Opener, RestoreResult, checkup
 from moot.api.workspace import quietly
 from moot.core.errors import MootError, Refused, Unavailable, Usage
@@ -15,6 +14,7 @@ from moot.logs.sqlite import SqliteLog
 from moot.mirrors import git_exclude
 from moot.mirrors.adopting import adopted_since
 from moot.mirrors.forms import form_of
+from moot.place import settings as setting
 from moot.wiring import left_behind, open_workspace
 from moot.wiring.packs import known as known_packs
 from moot.wiring.packs import pack
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from moot.api.removal import Removal
     from moot.api.workspace import Progress, Workspace
     from moot.core.identity import Caller
-    from moot.location import Place
+    from moot.place import Place
 
 
 class Admin(Opener):

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import os
 
-from moot import location as places
-from moot import settings as setting
+from moot import place as places
 from moot.core.errors import Unavailable
-from moot.location import user_state
 from moot.logs.sqlite.file import NAME
-from moot.private_files import make_folder, write_private
+from moot.place import settings as setting
+from moot.place import user_state
+from moot.place.private_files import make_folder, write_private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,14 +11,14 @@ from moot.core.errors import Refused
 from moot.core.text import shell_word
 from moot.logs.sqlite import faults
 from moot.logs.sqlite.file import NAME
-from moot.private_files import forbidden
+from moot.place.private_files import forbidden
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from moot.core.errors import Unavailable
-    from moot.location import Place
+    from moot.place import Place
 
 
 def no_log(place: Place, start: str) -> Unavailable:

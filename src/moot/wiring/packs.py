@@ -16,7 +16,7 @@ from moot.api.protocol import PARTS, Packs, Protocol
 from moot.api.protocol.loading import check_for_clashes, pack_of
 from moot.core.errors import Usage
 from moot.core.record import Record
-from moot.location import caches
+from moot.place import caches
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from moot.api.protocol import Pack
-    from moot.location import Place
-    from moot.settings import Settings
+    from moot.place import Place
+    from moot.place.settings import Settings
 
 GROUP = "moot.packs"
 SHIPPED = {
@@ -53,7 +53,7 @@ def load(settings: Settings, place: Place, *, keep: bool) -> Packs:
     for name, table in settings.pack_settings.items():
         if any(key != "path" for key in table):
             from moot.api.protocol.settings import settings_of
-            from moot.settings import source
+            from moot.place.settings import source
 
             found[name] = found[name].replace(values=settings_of(found[name], table, source(place)))
     found = {name: _laid_out(one, place.main_root or place.root) for name, one in found.items()}
@@ -84,7 +84,7 @@ def _has_entries(root: str, path: str) -> bool:
     """Whether a JSON file has a list that is not empty."""
     import json
 
-    from moot.location.gitdir import read
+    from moot.place.gitdir import read
 
     try:
         content = json.loads(read(os.path.join(root, path), 1 << 28))
@@ -182,7 +182,7 @@ def _shipped_folder(name: str) -> str:
 
 
 def _folder(name: str, path: object, place: Place | None) -> Source:
-    from moot.settings import source
+    from moot.place.settings import source
 
     settings = source(place) if place is not None else None
     assert settings is not None, "a path comes from moot.toml"
@@ -250,8 +250,8 @@ def _names_of(forms: Mapping[str, Any]) -> dict[str, str]:
 
 def _content(source: Source, place: Place | None, file: str) -> bytes:
     """A file of a pack. In a folder of the repository, no link leads out of it, and its owner is trusted."""
-    from moot.location.gitdir import read
-    from moot.location.trust import check_author
+    from moot.place.gitdir import read
+    from moot.place.trust import check_author
 
     path = os.path.join(source.folder, file)
     if source.root and not _below(os.path.realpath(path), source.folder):

@@ -11,7 +11,6 @@ import errno
 import os
 import shutil  # noqa: TID253 (loaded on demand)
 
-from moot import settings as setting
 from moot.api.removal import Removal, RemovalItem
 from moot.api.verbs.effects.allow import consent_of
 from moot.core.errors import Held, MootError, Unavailable
@@ -20,12 +19,13 @@ from moot.core.task.leases import has_lapsed
 from moot.core.text import counted
 from moot.engine import runners
 from moot.guard import hooks
-from moot.location import gitdir, worktrees
 from moot.logs.sqlite import bell
 from moot.logs.sqlite.file import LOCK, NAME
 from moot.logs.sqlite.lock import WriterLock
 from moot.mirrors import git_exclude
-from moot.private_files import forbidden
+from moot.place import gitdir, worktrees
+from moot.place import settings as setting
+from moot.place.private_files import forbidden
 from moot.views import queries
 from moot.wiring import open_workspace
 from moot.wiring.admin import settings_text
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from moot.api.call import Call
-    from moot.location import Place
+    from moot.place import Place
 
 _PATIENCE = 5.0  # seconds to wait for a process that writes to the log
 _TRIES = 5  # a process that is ending may still create a file

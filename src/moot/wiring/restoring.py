@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import closing
 
-from moot import location as places
+from moot import place as places
 from moot.api.verbs.workspace import RestoreResult
 from moot.core.errors import Held, MootError, Refused
 from moot.core.identity import decide
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
     from moot.api.call import Call
     from moot.api.workspace import Progress
-    from moot.location import Place
     from moot.log import Log
+    from moot.place import Place
 
 _MOST = 10_000  # redactions that are compared with the backup
 _UNUSABLE = ("damaged_log", "foreign_log", "no_log", "log_version")

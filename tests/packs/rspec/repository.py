@@ -6,7 +6,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from moot.location import Place
+from moot.place import Place
 
 _ENV = {
     **{name: value for name, value in os.environ.items() if not name.startswith("GIT_")},

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from moot.core.errors import MootError
-from moot.location import Place
 from moot.packs.rspec.changes import BRANCH, FILE, STAGED, ChangedSource, Changes, find_changes
 from moot.packs.rspec.patches import Hunk
+from moot.place import Place
 from tests.packs.rspec.repository import Repository
 
 TEN = "".join(f"line {number}\n" for number in range(1, 11))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from moot.api.protocol.strict_yaml import load
+from moot.core.strict_yaml import load
 from tests.specs.rspec_v1.shop import METADATA, SOURCE, SPEC, Shop
 
 

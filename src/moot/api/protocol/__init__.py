@@ -380,7 +380,7 @@ class Packs:
     ) -> Saying:
         """An incoming message or event, with everything that must be known before the commit."""
         if roots is None:
-            from moot.location import worktrees
+            from moot.place import worktrees
 
             roots = tuple(tree.root for tree in worktrees(call.place))
         saying = Saying(

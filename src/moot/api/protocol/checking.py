@@ -87,7 +87,7 @@ def parse(
     """
     from hashlib import sha256
 
-    from moot.settings.lines import Lines
+    from moot.place.settings.lines import Lines
 
     content, text, data = _toml(folder, read)
     files = {FILE: content}
@@ -163,7 +163,7 @@ def _content(read: Read, file: str) -> bytes:
 
 def size(value: object) -> int | None:
     """A size such as "1MiB" in bytes; None if it is not one, or too small or large for a message."""
-    from moot.settings.parse import size as bytes_of
+    from moot.place.settings.parse import size as bytes_of
 
     found = bytes_of(value)
     return found if found in _SIZES else None

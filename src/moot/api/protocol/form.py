@@ -24,6 +24,7 @@ from abc import ABC, abstractmethod
 from moot.api.protocol import LAST
 from moot.api.protocol.pack_code import PackCode
 from moot.core.record import Record
+from moot.core.strict_json import Torn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,17 +37,11 @@ if TYPE_CHECKING:
     from moot.core.event import Event
     from moot.core.schema import Defect
     from moot.engine.unit_of_work import Work
-    from moot.location import Worktree
+    from moot.place import Worktree
     from moot.views.store import Store
 
 MOST = 2_000  # new entries of a file in one commit
 FULL = 8_500  # events of a commit after which no more are taken: it can have 10,000, and closers add to them
-
-
-class Torn(ValueError):
-    """The bytes are incomplete. A program may still be writing them. Line and column are 0 if unknown."""
-
-    line = column = 0
 
 
 class Malformed(ValueError):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from moot.api.protocol import Packs, Protocol
     from moot.core.event import Event
     from moot.engine.unit_of_work import Work
-    from moot.settings import Settings
+    from moot.place.settings import Settings
 
 __all__ = ["EffectRequest", "Handler", "PackEffects"]
 

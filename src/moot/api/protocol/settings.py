@@ -68,8 +68,8 @@ def _bad(file: str, problems: list[dict[str, Any]]) -> Usage:
 
 def _lines(file: str) -> Any:
     """A function that finds the line of a key; always 1 if the file cannot be read again."""
-    from moot.location.gitdir import read
-    from moot.settings.lines import Lines
+    from moot.place.gitdir import read
+    from moot.place.settings.lines import Lines
 
     try:
         text = read(file, 1 << 20).decode("utf-8-sig").replace("\r\n", "\n")

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from moot.core.deciders.document import Document
     from moot.core.event import Event
     from moot.engine.unit_of_work import Work
-    from moot.location import Worktree
+    from moot.place import Worktree
     from moot.views.store import Store
 
 PATH = "/path"  # the file, relative to the root of its worktree

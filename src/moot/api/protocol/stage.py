@@ -88,7 +88,7 @@ def parts_of(data: Mapping[str, Any]) -> dict[str, Any]:
 
 def seconds(value: object) -> float | None:
     """A time limit such as "10m" in seconds; None if it is not one."""
-    from moot import settings
+    from moot.place import settings
 
     found = settings.seconds(value)
     return found if found is not None and 1.0 <= found <= _LONGEST else None

@@ -12,7 +12,7 @@ from moot.core.principal import name_of
 from moot.core.record import Record
 from moot.core.text import fence, one_line
 from moot.engine.clock import local
-from moot.location import resolve
+from moot.place import resolve
 from moot.views import queries, states
 
 TYPE_CHECKING = False

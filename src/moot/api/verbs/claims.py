@@ -15,7 +15,7 @@ from moot.core.principal import name_of
 from moot.core.record import Record
 from moot.core.task import refusals
 from moot.core.text import age, command_line, one_line
-from moot.location import MAIN, ResolvedPath, ignore_case, resolve
+from moot.place import MAIN, ResolvedPath, ignore_case, resolve
 from moot.views import states
 
 TYPE_CHECKING = False

@@ -22,7 +22,7 @@ from moot.core.principal import name_of
 from moot.core.record import Record
 from moot.core.text import fence, one_line
 from moot.engine.clock import local
-from moot.location import ignore_case, resolve
+from moot.place import ignore_case, resolve
 from moot.views import queries, states
 
 TYPE_CHECKING = False

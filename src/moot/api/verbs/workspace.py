@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from moot.api.protocol.pack_files import PackFiles
     from moot.api.removal import Removal
     from moot.core.identity import Caller
-    from moot.location import Place
+    from moot.place import Place
 
 PARAGRAPH = """\
 ## Working with others

@@ -4,7 +4,7 @@ What always holds:
 - Only the keys of `DEFAULTS` are recorded, and each only when the value in force differs from the last recorded one.
 - A change records the old and the new value. A key without a record was at its default.
 
-`moot.settings.rules` reads the values in force from `moot.toml`.
+`moot.place.settings.rules` reads the values in force from `moot.toml`.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from moot.core.json_codec import storable
 from moot.core.text import counted
 from moot.log import Archive
 from moot.logs.sqlite import faults, file, queries
-from moot.private_files import sync
+from moot.place.private_files import sync
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import os
 import stat
 import time
 
-from moot.private_files import discard
+from moot.place.private_files import discard
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

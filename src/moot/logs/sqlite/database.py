@@ -11,7 +11,7 @@ import apsw
 
 from moot.log import check_process
 from moot.logs.sqlite import faults, file, platform_checks
-from moot.private_files import open_private
+from moot.place.private_files import open_private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import os
 import apsw
 
 from moot.core.errors import Unavailable, Usage
-from moot.private_files import EXHAUSTED, hardly_any_left, too_many_open_files
+from moot.place.private_files import EXHAUSTED, hardly_any_left, too_many_open_files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ import apsw
 
 from moot.logs.sqlite import faults, platform_checks, queries
 from moot.logs.sqlite.lock import WriterLock
-from moot.private_files import check_private, make_folder, sync
+from moot.place.private_files import check_private, make_folder, sync
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import os
 import time
 
 from moot.logs.sqlite import faults
-from moot.private_files import open_private
+from moot.place.private_files import open_private
 
 _QUICK = 0.0001  # seconds between the first few polls: most writers hold the lock for less than a millisecond
 _LOOKS = 3

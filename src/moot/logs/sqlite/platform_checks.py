@@ -12,7 +12,7 @@ import sys
 import apsw
 
 from moot.logs.sqlite import faults
-from moot.private_files import read_private, write_private
+from moot.place.private_files import read_private, write_private
 
 NEEDED_SQLITE = (3, 51, 3)
 

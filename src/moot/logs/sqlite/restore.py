@@ -23,7 +23,7 @@ from moot.logs.sqlite import faults, file, queries
 from moot.logs.sqlite.archive import copy, copy_into, examine
 from moot.logs.sqlite.audit import foreign_schema
 from moot.logs.sqlite.lock import WriterLock
-from moot.private_files import sync
+from moot.place.private_files import sync
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -24,9 +24,8 @@ documents may share one file.
 from __future__ import annotations
 
 from moot.api.answer import Notice
-from moot.api.protocol import strict_json
 from moot.api.protocol.form import Form, Instance, Malformed, Rendering, Taken
-from moot.core import flat_json
+from moot.core import flat_json, strict_json
 from moot.core.deciders.document import (
     WORKSPACE,
     AbsorbDocument,
@@ -53,7 +52,7 @@ if TYPE_CHECKING:
     from moot.core.deciders.document import Document
     from moot.core.event import Event
     from moot.engine.unit_of_work import Work
-    from moot.location import Worktree
+    from moot.place import Worktree
     from moot.views.store import Store
 
 _ALL = 1 << 31
@@ -378,7 +377,7 @@ class DocumentForm(Form):
 
 
 class JsonFormat:
-    """See `moot.api.protocol.strict_json`."""
+    """See `moot.core.strict_json`."""
 
     name = "json"
     shows_its_end = True  # a file that was cut off is not valid
@@ -392,7 +391,7 @@ class JsonFormat:
 
 
 class YamlFormat(JsonFormat):
-    """See `moot.api.protocol.strict_yaml`. It is loaded only to read or to write a file."""
+    """See `moot.core.strict_yaml`. It is loaded only to read or to write a file."""
 
     name = "yaml"
     shows_its_end = False
@@ -401,12 +400,12 @@ class YamlFormat(JsonFormat):
         self._order, self._quoted = order, quoted
 
     def parse(self, data: bytes) -> object:
-        from moot.api.protocol import strict_yaml
+        from moot.core import strict_yaml
 
         return strict_yaml.load_mapping(data)
 
     def write(self, content: Mapping[str, Any]) -> bytes:
-        from moot.api.protocol import strict_yaml
+        from moot.core import strict_yaml
 
         return strict_yaml.dump(content, self._order, self._quoted)
 

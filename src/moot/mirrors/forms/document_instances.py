@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from moot.core.deciders.document import Document
-    from moot.location import Worktree
     from moot.log import Log
+    from moot.place import Worktree
 
 _PAGE = 1000
 

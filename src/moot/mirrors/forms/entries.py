@@ -13,10 +13,10 @@ held: moot renders none. The `fields` of the mirror name the keys:
 from __future__ import annotations
 
 from moot.api.answer import Notice
-from moot.api.protocol import LAST, strict_json
+from moot.api.protocol import LAST
 from moot.api.protocol.form import FULL, MOST, Form, Malformed, Rendering, Taken
 from moot.api.protocol.held_entries import HeldEntries, as_written, canonical, counted
-from moot.core import timestamps
+from moot.core import strict_json, timestamps
 from moot.core.deciders.mailbox import Ack, Clear, Restore
 from moot.core.errors import MootError, Refused
 from moot.core.principal import Actor, role
@@ -25,7 +25,7 @@ from moot.core.schema import Defect, defects
 from moot.core.schema.phrases import NOTHING, shown
 from moot.core.text import REASON, command_line
 from moot.engine.clock import iso
-from moot.location import worktrees
+from moot.place import worktrees
 from moot.views import queries, states
 
 TYPE_CHECKING = False

@@ -24,9 +24,9 @@ beginning of the file that are unchanged are skipped without parsing them.
 from __future__ import annotations
 
 from moot.api.answer import Notice
-from moot.api.protocol import strict_json
-from moot.api.protocol.form import FULL, MOST, Form, Malformed, Rendering, Taken, Torn
+from moot.api.protocol.form import FULL, MOST, Form, Malformed, Rendering, Taken
 from moot.api.protocol.held_entries import HeldEntries, as_written
+from moot.core import strict_json
 from moot.core.deciders.feed import LARGEST, Feed, SetFeed, fingerprint
 from moot.core.errors import MootError, Refused
 from moot.core.json_codec import dumps
@@ -35,8 +35,9 @@ from moot.core.principal import Actor, role
 from moot.core.record import Record
 from moot.core.schema import Defect, defects
 from moot.core.schema.phrases import shown
-from moot.location import worktrees
-from moot.settings import seconds
+from moot.core.strict_json import Torn
+from moot.place import worktrees
+from moot.place.settings import seconds
 from moot.views import feeds, states
 
 TYPE_CHECKING = False

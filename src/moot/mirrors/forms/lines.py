@@ -14,9 +14,10 @@ The views keep the sentence of each event (`moot.views.journal`). A rotation bou
 
 from __future__ import annotations
 
-from moot.api.protocol.form import Form, Instance, Malformed, Rendering, Taken, Torn
+from moot.api.protocol.form import Form, Instance, Malformed, Rendering, Taken
 from moot.core.json_codec import loads
 from moot.core.record import Record
+from moot.core.strict_json import Torn
 from moot.mirrors.file_reading import digest_of
 
 TYPE_CHECKING = False
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from moot.api.call import Call
     from moot.core.event import Event
     from moot.engine.unit_of_work import Work
-    from moot.location import Worktree
+    from moot.place import Worktree
     from moot.views.store import Store
 
 _LONGEST = 256 * 1024  # characters of one note

@@ -6,10 +6,9 @@ the log, as documents: see `moot.api.protocol.source_form`. A pack with code rea
 
 from __future__ import annotations
 
-from moot.api.protocol import strict_json
 from moot.api.protocol.form import Malformed
 from moot.api.protocol.source_form import PROBLEMS, SourceForm
-from moot.core import flat_json
+from moot.core import flat_json, strict_json
 from moot.core.record import Record
 from moot.mirrors.templates import filled, subjects
 

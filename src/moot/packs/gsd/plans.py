@@ -50,7 +50,7 @@ def named(file: str, folder: str = "", ending: str = PLAN) -> PlanId | None:
 
 def read(data: bytes, plan: PlanId) -> PlanFile:
     """What the file of this plan says. Never raises."""
-    from moot.api.protocol.strict_yaml import TornYaml, load_texts  # most commands find the files as they were
+    from moot.core.strict_yaml import TornYaml, load_texts  # most commands find the files as they were
 
     try:
         lines = data.decode("utf-8-sig").replace("\r\n", "\n").split("\n")

@@ -38,8 +38,8 @@ class Gsd(Protocol):
 
     def observe(self, call: Call, saying: Saying) -> Mapping[str, Any]:
         """Note the sign of life of the agent, and look up what an event may need from outside the log."""
-        from moot.location import ignore_case
         from moot.packs.gsd.ids import is_plan
+        from moot.place import ignore_case
 
         plan, agent = saying.data.get("plan"), saying.data.get("agent")
         if is_plan(plan) and isinstance(agent, str) and agent and call.past is None:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 
-from moot.api.protocol import strict_json
 from moot.api.protocol.source_form import PATH, PROBLEMS, SourceForm, source_key, sources
+from moot.core import strict_json
 from moot.core.record import Record
 from moot.packs.gsd import handlers, plans
 from moot.packs.gsd.handlers import CONFIG, PACK

@@ -15,7 +15,7 @@ from moot.api.protocol.journal_lines import WARN, note
 from moot.core.deciders.document import ChangeDocument, OpenDocument
 from moot.core.errors import Unavailable
 from moot.packs.orchestrator.statuses import DRIVER
-from moot.private_files import discard, locked, make_folder, open_private, write_private
+from moot.place.private_files import discard, locked, make_folder, open_private, write_private
 from moot.views import states
 
 TYPE_CHECKING = False

@@ -96,7 +96,7 @@ class QueueForm(Form):
         return [task for task in queries.tasks(store) if task.lifecycle == self.spec.pack]
 
     def read(self, data: bytes) -> QueueContent:
-        from moot.api.protocol import strict_json
+        from moot.core import strict_json
 
         content: Any = strict_json.load(data)
         lists = {name: content[name] for name in LISTS if name in content} if isinstance(content, dict) else {}

@@ -55,7 +55,7 @@ class StatusForm(Form):
         return rendered(self, store)
 
     def read(self, data: bytes) -> dict[str, Any]:
-        from moot.api.protocol import strict_json
+        from moot.core import strict_json
 
         content = strict_json.load(data)
         if not isinstance(content, dict):

@@ -9,9 +9,8 @@ Otherwise they are idle, and so is an agent of `moot run` once its driver has en
 
 from __future__ import annotations
 
-from moot.api.protocol import strict_json
 from moot.api.protocol.form import Rendering
-from moot.core import flat_json
+from moot.core import flat_json, strict_json
 from moot.core.deciders.agent import DRIVEN
 from moot.core.principal import name_of
 from moot.core.record import Record

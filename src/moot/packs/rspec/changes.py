@@ -14,13 +14,13 @@ from moot.core.record import Record
 from moot.guard.hooks import git_directory
 from moot.packs.rspec.patches import Entry, Hunk, entries, hunks
 from moot.packs.rspec.sources import LARGEST, is_testable, is_text, missing, not_testable, read_source
-from moot.processes.git import NO_DRIVERS, Git, GitFailed
+from moot.place.git import NO_DRIVERS, Git, GitFailed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from moot.location import Place
+    from moot.place import Place
 
 BRANCH, STAGED, FILE = "branch", "staged", "file"
 _LINK = "120000"

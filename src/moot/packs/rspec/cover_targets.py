@@ -49,7 +49,7 @@ class RspecProject(Record):
 
 def project_of(call: Call, settings: Mapping[str, Any]) -> RspecProject:
     """Look at the project in the caller's worktree."""
-    from moot.location import MAIN, worktrees
+    from moot.place import MAIN, worktrees
 
     root = os.path.realpath(call.place.root)
     tree = next((one.name for one in worktrees(call.place) if os.path.realpath(one.root) == root), MAIN)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from moot.api.protocol import strict_yaml
+from moot.core import strict_yaml
 from moot.core.errors import Refused
 from moot.packs.rspec.document_check import REMNANTS
 from moot.pipelines import contents

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from moot.api.call import Call
     from moot.core.handler import Handler
-    from moot.processes import Ran
+    from moot.place.processes import Ran
 
 _PACK = "rspec"
 _SHOWN = ("method_id", "source_file", "line_range", "method_mode", "selected")
@@ -36,7 +36,7 @@ def interpreted(call: Call, answer: Mapping[str, Any], instruction: str) -> Meth
 
 
 def prompt_of(answer: Mapping[str, Any], instruction: str) -> str:
-    from moot.api.protocol.strict_yaml import dump
+    from moot.core.strict_yaml import dump
 
     methods = [{key: item[key] for key in _SHOWN} for item in items_of(answer)]
     with open(_PROMPT, encoding="utf-8") as file:

@@ -69,6 +69,6 @@ def brief(name: str) -> str:
 
 
 def _yaml(value: Mapping[str, Any]) -> list[str]:
-    from moot.api.protocol.strict_yaml import dump
+    from moot.core.strict_yaml import dump
 
     return ["```yaml", dump(value).decode("utf-8").rstrip("\n"), "```"]

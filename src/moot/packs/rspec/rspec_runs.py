@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from moot.packs.rspec.loaded_files import LoadedFiles
     from moot.pipelines.contract import StageInput
-    from moot.processes import Ran
+    from moot.place.processes import Ran
 
 _KEPT = 16 << 20  # bytes of output
 

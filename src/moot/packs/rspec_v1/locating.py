@@ -186,7 +186,7 @@ def _source_name(found: Location) -> str:
 
 def read_document(path: str) -> dict[str, object] | None:
     """The document in a file; None if there is none, or it cannot be read."""
-    from moot.api.protocol import strict_yaml
+    from moot.core import strict_yaml
     from moot.packs.ruby.regular_files import read_regular
 
     try:

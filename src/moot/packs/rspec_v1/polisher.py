@@ -16,7 +16,7 @@ from moot.packs.ruby.regular_files import read_regular
 from moot.packs.ruby.watched_examples import COUNTING, lacks_counting
 from moot.pipelines import contents
 from moot.pipelines.contract import Problem, StageError, StageOutput
-from moot.processes import NotStarted
+from moot.place.processes import NotStarted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from moot.packs.rspec_v1.polishing import TestResult
     from moot.packs.ruby.spec_tree import Example, Group
     from moot.pipelines.contract import StageInput
-    from moot.processes import Ran
+    from moot.place.processes import Ran
 
 _LARGEST_RESULT = 16 << 20
 _KEEP = 4 << 20

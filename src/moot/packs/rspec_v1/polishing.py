@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from moot.packs.ruby.spec_tree import Example
-    from moot.processes import Ran
+    from moot.place.processes import Ran
 
     Runner = Callable[[Sequence[str], float], Ran]
 

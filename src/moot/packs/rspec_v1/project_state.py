@@ -14,10 +14,10 @@ import os
 from itertools import islice
 from stat import S_ISREG
 
-from moot.location import caches
 from moot.packs.rspec_v1.places import digest_of
 from moot.packs.ruby.loaded_files import LOADED
 from moot.pipelines.file_digests import FileDigests, whole_of
+from moot.place import caches
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

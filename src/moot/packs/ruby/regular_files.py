@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from stat import S_ISREG
 
-from moot.private_files import read_all
+from moot.place.private_files import read_all
 
 
 class NotRegular(OSError):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from moot.packs.ruby.vacuity import Vacuity
-    from moot.processes import Ran
+    from moot.place.processes import Ran
 
     Place = tuple[str, int]  # a path, relative to the project if it is below it, and a line
 

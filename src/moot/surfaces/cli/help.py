@@ -242,10 +242,11 @@ def _line(name: str) -> str:
 
 def packs_here(line: CommandLine) -> tuple[str, ...]:
     """The active packs of the workspace here. Without a workspace, or with bad settings: none."""
-    from moot import location, settings
+    from moot import place as places
+    from moot.place import settings
 
     try:
-        place = location.find(directory(line), os.environ, named=line.directory is not None)
+        place = places.find(directory(line), os.environ, named=line.directory is not None)
         return tuple(settings.load(place, keep=False).packs)
     except MootError:
         return ()

@@ -10,7 +10,7 @@ import sys
 
 from moot.api import catalogue
 from moot.core.errors import MootError, Unavailable
-from moot.private_files import forbidden, is_exhausted, too_many_open_files
+from moot.place.private_files import forbidden, is_exhausted, too_many_open_files
 from moot.surfaces.cli import parse, voices
 
 TYPE_CHECKING = False

@@ -9,11 +9,10 @@ import os
 import sys
 from shutil import which  # noqa: TID253 (this module is loaded only to run a command)
 
-from moot import processes
 from moot.core.errors import MootError, Unavailable, Usage
 from moot.core.identity import decide, without_person
 from moot.core.text import visible
-from moot.location import VARIABLE
+from moot.place import VARIABLE, processes
 from moot.surfaces.cli.parse import directory
 from moot.wiring import open_workspace
 

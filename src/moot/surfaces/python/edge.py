@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from moot.core.errors import MootError, Unavailable
-from moot.private_files import forbidden, is_exhausted, too_many_open_files
+from moot.place.private_files import forbidden, is_exhausted, too_many_open_files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from moot.core.handler import Handler
     from moot.effects.consent import Consent
     from moot.effects.pinned import PinnedHandler
-    from moot.settings import Settings
+    from moot.place.settings import Settings
 
 _COVERED = (
     "Covered: the workspace files listed above, which the command names (also after `=`, `@` or an option letter).",
@@ -187,7 +187,7 @@ def named(handlers: tuple[Handler, ...], names: tuple[str, ...]) -> tuple[Handle
 
 def consent_of(call: Call) -> Consent:
     from moot.effects.consent import Consent
-    from moot.location import worktrees
+    from moot.place import worktrees
 
     place = call.place
     root = place.main_root or place.root  # handlers run there, whatever the caller's worktree; agents run in that one

@@ -62,7 +62,7 @@ def handle(call: Call, drain: bool, limit: int | None) -> Answer:
 
 def _performed(runner: Runner, *, drain: bool = False, limit: int | None = None) -> Iterator[Answer]:
     from moot.effects.attempts import Hint
-    from moot.processes.interrupts import interruptible
+    from moot.place.processes import interruptible
 
     with interruptible():
         for found in runner.perform(drain=drain, limit=limit):
@@ -80,10 +80,10 @@ def _line(found: Performed) -> str:
 
 
 def _runner(call: Call) -> Runner:
-    from moot import settings
     from moot.api.protocol.pack_effects import event_for
     from moot.effects.attempts import RunnableHandlers
     from moot.effects.runner import Runner, RunnerSetup
+    from moot.place import settings
 
     env = dict(call.env)
     setup = RunnerSetup(

@@ -93,7 +93,7 @@ def _submission(call: Call, task: Task) -> Submission:
     The check of the attempt says in which worktree the work is; without one, it is where the author joined.
     """
     from moot.api.receipts import content_of
-    from moot.location import worktrees
+    from moot.place import worktrees
 
     author, store = task.author or "", call.engine.read()
     live = states.claims(store)[0].live.values()

@@ -37,9 +37,9 @@ class Checked(Record):
 
 
 def check(call: Call, command: tuple[str, ...], task: str | None, timeout: float | None) -> Answer:
-    from moot import processes
     from moot.api.receipts import content
     from moot.engine.content_digest import changed_paths
+    from moot.place import processes
 
     if timeout is not None and not timeout:
         raise Usage("bad_arguments", "--timeout must be more than 0.", "Omit --timeout, or give a duration: 10m.")

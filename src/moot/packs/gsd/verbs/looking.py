@@ -96,7 +96,7 @@ def claims(call: Call, path: str | None, by: str | None, plan: str | None) -> An
 def _relative(call: Call, path: str) -> str:
     """The path as the blackboard has it: from the root of the project."""
     from moot.api.protocol.content import relative
-    from moot.location import worktrees
+    from moot.place import worktrees
 
     roots = [tree.root for tree in worktrees(call.place)]
     return relative(path, roots) or path

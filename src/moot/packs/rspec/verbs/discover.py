@@ -41,7 +41,7 @@ def wanted(path: str | None, branch: bool, staged: bool, base: str | None) -> Co
 
 
 def discover(call: Call, path: str | None, branch: bool, staged: bool, base: str | None) -> Answer:
-    from moot.api.protocol.strict_yaml import dump
+    from moot.core.strict_yaml import dump
     from moot.packs.rspec.cover import STOP_CODE, WARNED, discovered
 
     plan = discovered(call, wanted(path, branch, staged, base))

@@ -68,7 +68,7 @@ def validate(call: Call, path: str) -> Answer:
 
 
 def _validated(whole: str) -> Answer:
-    from moot.api.protocol import strict_yaml
+    from moot.core import strict_yaml
     from moot.packs.rspec_v1 import places
     from moot.packs.rspec_v1.validation import validate as judged
     from moot.packs.ruby.regular_files import read_regular

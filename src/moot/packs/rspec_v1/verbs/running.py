@@ -104,7 +104,7 @@ def _performed(
     from moot.packs.rspec_v1.sessions import cache_verdict, pipeline_for, remembered
     from moot.packs.rspec_v1.verbs.progress import Progress
     from moot.pipelines.running import run_target
-    from moot.processes.interrupts import interruptible
+    from moot.place.processes import interruptible
 
     call.lasting = True  # what it stores first is only the beginning
     for warning in request.location.warnings:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from stat import S_ISDIR
 
-from moot.private_files import outside
+from moot.place.private_files import outside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import os
 
 from moot.core.errors import Unavailable
 from moot.core.json_codec import dumps_ascii, loads
-from moot.private_files import check_folders, read_private, write_private
+from moot.place.private_files import check_folders, read_private, write_private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from moot.location import Place
+    from moot.place import Place
 
 _ROOT = 0
 _SYSTEM = ("/etc/gitconfig", "/usr/local/etc/gitconfig", "/opt/homebrew/etc/gitconfig")
@@ -177,7 +177,7 @@ def _safe_directories(env: Mapping[str, str]) -> list[str]:
 
 
 def _safe_in(path: str, home: str, deep: int) -> Iterator[str]:
-    from moot.location.gitdir import entries
+    from moot.place.gitdir import entries
 
     try:
         found = list(entries(path))

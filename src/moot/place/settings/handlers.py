@@ -29,15 +29,15 @@ from math import isfinite
 
 from moot.core.handler import KINDS, NOUN
 from moot.core.text import closest
-from moot.processes.environment import SECRET
-from moot.settings.parse import Unexpected, duration, spelled, whole
+from moot.place.environment import SECRET
+from moot.place.settings.parse import Unexpected, duration, spelled, whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, Self
 
-    from moot.settings.parse import Reader, Reading
+    from moot.place.settings.parse import Reader, Reading
 
 _MOST = 100
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")

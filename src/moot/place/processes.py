@@ -18,16 +18,15 @@ import subprocess  # noqa: TID253 (loaded on demand)
 import sys
 import tempfile  # noqa: TID253 (loaded on demand)
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 
 from moot.core.errors import Unavailable, Usage
 from moot.core.record import Record
-from moot.processes import escaped
-from moot.processes.scripts import missing_interpreter
+from moot.place import escaped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any
 
 _TICK = 0.05  # seconds between checks whether the program has exited
@@ -39,6 +38,7 @@ _GRACE = 5.0  # seconds between SIGTERM and SIGKILL
 _BUSY = 2.0  # seconds to wait for a program whose file is open for writing
 _PAUSE = 0.01
 _SMALL = 1 << 20  # bytes of standard input
+_FIRST_LINE = 256  # bytes of the first line of a script that Linux reads
 _FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -134,6 +134,22 @@ def _pipe(reading: ExitStack, writing: ExitStack) -> tuple[int, int]:
     return ours, its
 
 
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """A context in which SIGTERM and SIGHUP raise `KeyboardInterrupt`, if it is entered in the main thread."""
+    import threading
+
+    before = {}
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            before[number] = signal.signal(number, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
 def foreground(
     argv: Sequence[str], *, cwd: str, env: Mapping[str, str], alive: Callable[[], object], every: float
 ) -> int:
@@ -214,6 +230,19 @@ def _opened(argv: Sequence[str], **given: Any) -> subprocess.Popen[bytes]:
 
 def _code(returned: int) -> int:
     return returned if returned >= 0 else 128 - returned
+
+
+def missing_interpreter(program: str, cwd: str) -> str | None:
+    """The interpreter in the first line of a script, if it does not exist; None otherwise."""
+    try:
+        with open(os.path.join(cwd, program), "rb") as file:
+            first = file.read(_FIRST_LINE).split(b"\n")[0]
+    except (OSError, ValueError):
+        return None
+    words = first.removeprefix(b"#!").split(None, 1)
+    if not first.startswith(b"#!") or not words or os.path.exists(os.path.join(os.fsencode(cwd), words[0])):
+        return None
+    return words[0].decode("utf-8", "replace")
 
 
 class _Reader:

@@ -9,9 +9,9 @@
     lifecycle = "core"              [pack.NAME]                  torn_after = "5s"
     receipt = false                 stuck_after = "30m"
 
-    [[handlers]]                    actions that events trigger: see `moot.settings.handlers`
+    [[handlers]]                    actions that events trigger: see `moot.place.settings.handlers`
 
-    [run.NAME]                      the commands of agents: see `moot.settings.commands`
+    [run.NAME]                      the commands of agents: see `moot.place.settings.commands`
 
 Reports all problems of a file at once, each with its line. Loaded only when the file has changed, so it may be slow. It
 does not read files itself.
@@ -27,8 +27,8 @@ from moot.core.claims import TTL_LIMIT
 from moot.core.errors import Usage
 from moot.core.record import Record
 from moot.core.text import closest
-from moot.settings import Settings, seconds
-from moot.settings.lines import Lines
+from moot.place.settings import Settings, seconds
+from moot.place.settings.lines import Lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ class Reading:
             elif name not in _TABLES:
                 self._unknown((name,))
             elif name == "handlers":
-                from moot.settings.handlers import read
+                from moot.place.settings.handlers import read
 
                 fields["handlers"] = read(value, self)
             elif not isinstance(value, dict):
@@ -189,7 +189,7 @@ class Reading:
             elif name == "pack":
                 fields["pack_settings"] = value
             elif name == "run":
-                from moot.settings.commands import read as read_commands
+                from moot.place.settings.commands import read as read_commands
 
                 fields["runs"] = read_commands(value, self)
             else:
@@ -223,7 +223,7 @@ class Reading:
                 self.add(path, f"{spelled(path)} configures a pack that is not active; {advice}")
             self._refuse_dates(path, table)
             if "handlers" in table:
-                from moot.settings.handlers import read_of_pack
+                from moot.place.settings.handlers import read_of_pack
 
                 table["handlers"] = read_of_pack(table["handlers"], (*path, "handlers"), self)
 

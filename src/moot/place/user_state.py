@@ -12,7 +12,7 @@ import os
 from stat import S_ISVTX, S_IWOTH
 
 from moot.core.text import shell_word
-from moot.private_files import make_folder, read_private, unsafe, write_private
+from moot.place.private_files import make_folder, read_private, unsafe, write_private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

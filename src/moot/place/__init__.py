@@ -2,7 +2,7 @@
 
 One repository is one workspace, shared by all its worktrees. Its state is in `<git common dir>/moot`. Outside git a
 workspace is a folder with `.moot/` or `moot.toml`. This module does not run git or open the log. It never returns a
-workspace that is not trusted (`moot.location.trust`).
+workspace that is not trusted (`moot.place.trust`).
 
 A path means the real file: symbolic links are followed, including the last part, so that two spellings of one file are
 one claim. A link that leads out of the worktree is refused.
@@ -15,8 +15,8 @@ import os
 from moot.core.errors import MootError, Refused, Unavailable, Usage
 from moot.core.record import Record
 from moot.core.text import shell_word
-from moot.location import gitdir, trust
-from moot.private_files import make_folder, open_private
+from moot.place import gitdir, trust
+from moot.place.private_files import make_folder, open_private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def find(start: str, env: Mapping[str, str], *, named: bool = False) -> Place:
     if not asked:
         place = _locate(_directory(here), known)
         if place is None:
-            from moot.location import user_state
+            from moot.place import user_state
 
             raise _nowhere(here, os.path.join(user_state.home(env), user_state.PRIVATE))
         return _trusted(place, env, _directory(here))

@@ -1,4 +1,4 @@
-"""Runs git on the repository of a trusted workspace (`moot.location.trust`). Only this module runs git.
+"""Runs git on the repository of a trusted workspace (`moot.place.trust`). Only this module runs git.
 
 Git gets the repository as an argument, never from the environment, and runs nothing that the repository's config names:
 no hooks, no file system monitor, no external diff, no transport. The program is never one inside the workspace.
@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import shutil  # noqa: TID253 (loaded on demand)
 
-from moot import processes
-from moot.processes.environment import search_path
+from moot.place import processes
+from moot.place.environment import search_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

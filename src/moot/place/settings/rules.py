@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from moot.core.lifecycle import Lifecycle
-    from moot.settings import Settings
+    from moot.place.settings import Settings
 
 
 def rules(settings: Settings, lifecycles: Mapping[str, Lifecycle]) -> dict[str, Any]:

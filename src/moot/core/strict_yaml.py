@@ -19,8 +19,8 @@ from __future__ import annotations
 import re  # noqa: TID253 (this module itself is loaded on demand)
 from contextlib import contextmanager
 
-from moot.api.protocol import form
 from moot.core.record import Record
+from moot.core.strict_json import Torn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ _SENTENCES = {
 }
 
 
-class TornYaml(form.Torn):
+class TornYaml(Torn):
     """The bytes are not YAML that is read here, with the reason and the place."""
 
     def __init__(self, reason: str, line: int, column: int) -> None:

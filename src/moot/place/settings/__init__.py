@@ -2,7 +2,7 @@
 
 If the main worktree has no such file, the one in the current worktree is used. A bare repository has it in its git
 directory. Reading TOML is slow, so the parsed settings are cached by the file's signature. Only
-`moot.settings.parse` knows what the file may contain. It is loaded only when the cache is stale.
+`moot.place.settings.parse` knows what the file may contain. It is loaded only when the cache is stale.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from stat import S_ISREG
 
 from moot.core.errors import Unavailable
 from moot.core.record import Record
-from moot.location import MAIN
-from moot.location.gitdir import read
-from moot.location.trust import check_author
+from moot.place import MAIN
+from moot.place.gitdir import read
+from moot.place.trust import check_author
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from moot.location import Place
+    from moot.place import Place
 
 FILE = "moot.toml"
 _CACHE = "settings.json"
@@ -58,7 +58,7 @@ def load(place: Place, *, keep: bool = True) -> Settings:
     path = source(place)
     if path is None:
         return Settings()
-    from moot.location import caches
+    from moot.place import caches
 
     try:
         for follow in (False, True):  # check the author of a symbolic link and of its target
@@ -76,7 +76,7 @@ def load(place: Place, *, keep: bool = True) -> Settings:
         raise _unreadable(path, problem.strerror or "it cannot be read") from problem
     if len(raw) > _LARGEST:
         raise _unreadable(path, "it is larger than 1 MiB")
-    from moot.settings.parse import parse
+    from moot.place.settings.parse import parse
 
     settings = parse(path, raw)
     # Without a log there is no workspace yet: create nothing.
@@ -92,7 +92,7 @@ def signature(place: Place) -> list[Any] | None:
         path = source(place)
         if path is None:
             return None
-        from moot.location import caches
+        from moot.place import caches
 
         return caches.signature(path)
     except (OSError, Unavailable):

@@ -9,8 +9,6 @@ This module does not know what the values mean.
 
 from __future__ import annotations
 
-from moot.api.protocol import form
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from json import JSONDecodeError
@@ -30,7 +28,13 @@ _SENTENCES = {
 }
 
 
-class TornJson(form.Torn):
+class Torn(ValueError):
+    """The bytes are incomplete. A program may still be writing them. Line and column are 0 if unknown."""
+
+    line = column = 0
+
+
+class TornJson(Torn):
     """The bytes are not complete JSON, with the reason and the place."""
 
     def __init__(self, reason: str, line: int, column: int) -> None:

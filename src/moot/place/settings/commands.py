@@ -16,15 +16,15 @@ from __future__ import annotations
 import re  # noqa: TID253 (this module itself is loaded on demand)
 
 from moot.core.text import closest
-from moot.settings.handlers import FIELDS
-from moot.settings.parse import Unexpected, duration, spelled, whole
+from moot.place.settings.handlers import FIELDS
+from moot.place.settings.parse import Unexpected, duration, spelled, whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from moot.settings.parse import Reader, Reading
+    from moot.place.settings.parse import Reader, Reading
 
 ATTEMPTS = 2
 TIMEOUT = 3600.0
