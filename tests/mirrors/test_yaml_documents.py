@@ -15,7 +15,7 @@ import yaml
 
 from moot.api.protocol import MirrorSpec, Pack, Packs
 from moot.api.protocol.document_folders import project_folder
-from moot.api.protocol.stage import PipelineSpec, Stage
+from moot.runs.stage import PipelineSpec, Stage
 from moot.core.deciders.document import ChangeDocument, OpenDocument, ShowDocument, key
 from moot.core.run import EndRun, OpenRun, StartStage
 from moot.mirrors.sync import FileMirrors

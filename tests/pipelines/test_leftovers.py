@@ -9,14 +9,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-from moot.pipelines import contents
+from moot.runs import contents
 from tests.pipelines.conftest import PATIENCE
 
 TOKEN = "0123456789ab"
 LONG_AGO = 1_000_000_000
 DIES = """
 import os, signal, sys
-from moot.pipelines import contents
+from moot.runs import contents
 os.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 contents.restore(sys.argv[1], "reports/a.md", b"half", ())
 """

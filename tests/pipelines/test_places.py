@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from moot.pipelines import contents
+from moot.runs import contents
 from moot.pipelines.contract import StageError
 
 

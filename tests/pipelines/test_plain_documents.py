@@ -10,7 +10,7 @@ import pytest
 
 from moot import Workspace
 from moot.core.errors import AwaitedFailed, Usage
-from moot.pipelines.targets import slug_of
+from moot.runs.targets import slug_of
 
 PATIENCE = 60
 PACK = """

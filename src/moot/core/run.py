@@ -59,7 +59,8 @@ class StartStage(Record):
     """`who` carries it out with this command, within so many seconds.
 
     inputs: a digest of each thing that the stage reads; `key` is the digest of all of them (the step key).
-    checks: the prerequisites that were checked. snapshots: blobs with the files that it may write, by path.
+    checks: the prerequisites that were checked. writes: the paths that it may write; one that ends with `/` is a folder.
+    snapshots: blobs with the files that were there, by path.
     """
 
     stage: str
@@ -70,6 +71,7 @@ class StartStage(Record):
     key: str = ""
     inputs: Mapping[str, str] = {}
     checks: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
     snapshots: Mapping[str, str] = {}
 
 
@@ -170,7 +172,7 @@ class StageStarted(StartStage, Payload):
     said = "{who} starts {stage}: {command:words}"
     asides = (("attempt", "attempt {attempt}"), ("reason", "{reason}"))
     words = ("command", "reason")
-    names = ("stage",)
+    names = ("stage", "writes")
     marks = ("who", "key", "inputs", "checks", "snapshots")
     blobs = ("snapshots",)
     attempt: int = 1
@@ -285,6 +287,7 @@ class StageTry(Record):
     source: str = ""
     inputs: Mapping[str, str] = {}
     checks: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
     snapshots: Mapping[str, str] = {}
     outputs: Mapping[str, str] = {}
     left: Mapping[str, str] = {}

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Sequence
 
     from moot.api.protocol import Pack
-    from moot.api.protocol.stage import Stage
+    from moot.runs.stage import Stage
     from moot.pipelines.preparing import Preparation, TargetState
     from moot.pipelines.reuse import Reuse
     from moot.pipelines.steps import RunOptions

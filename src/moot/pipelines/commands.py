@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import time
 
-from moot.api.protocol.stage import DOCUMENT
+from moot.runs.stage import DOCUMENT
 from moot.core.errors import Refused, Unavailable, Usage
 from moot.core.text import closest, one_line
 from moot.effects import agent_commands
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from moot.api.call import Call
-    from moot.api.protocol.stage import Stage
+    from moot.runs.stage import Stage
     from moot.core.handler import Handler
     from moot.effects.consent import Consent
     from moot.effects.pinned import PinnedHandler

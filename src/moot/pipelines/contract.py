@@ -63,7 +63,7 @@ What the engine promises to a stage:
 
 from __future__ import annotations
 
-from moot.api.protocol.stage import ANSWER, DOCUMENT, PipelineSpec, Stage
+from moot.runs.stage import ANSWER, DOCUMENT, PipelineSpec, Stage
 from moot.core.errors import Refused
 from moot.core.record import Record
 from moot.core.text import unbroken
@@ -281,7 +281,7 @@ class Pipeline:
 
     def targets(self, call: Call, paths: Sequence[str]) -> list[Target]:
         """The targets of `moot run PACK PATH…`. By default, each path is the `source` of one, with its document."""
-        from moot.pipelines.targets import file_targets
+        from moot.runs.targets import file_targets
 
         return file_targets(call, self.pack, paths)
 

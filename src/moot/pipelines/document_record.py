@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from moot.core.deciders.document import MOOT, ShowDocument
-from moot.pipelines import documents
+from moot.runs import documents
 from moot.pipelines.performing import are_only_counted
 
 TYPE_CHECKING = False
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
-    from moot.api.protocol.stage import Stage
+    from moot.runs.stage import Stage
     from moot.pipelines.contract import Pipeline, StageError, Target
     from moot.pipelines.performing import StageWork
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from moot.api.call import Call
-    from moot.api.protocol.stage import Stage
+    from moot.runs.stage import Stage
     from moot.core.run import Run, StageTry
     from moot.pipelines.reuse import Earlier
     from moot.pipelines.steps import RunOptions

@@ -149,7 +149,7 @@ def explain(call: Call, id: str | None, stage: str | None) -> Answer:  # noqa: A
 
 
 def _reason(history: list[Run], run: Run, one: StageTry) -> StageReason:
-    from moot.pipelines import step_keys
+    from moot.runs import step_keys
 
     before = _before(history, run, one)
     changed = step_keys.changed(before.inputs, one.inputs) if before is not None and one.status != "reused" else []
@@ -177,7 +177,7 @@ def _before(history: list[Run], run: Run, one: StageTry) -> StageTry | None:
 
 
 def _reason_lines(one: StageReason) -> Iterator[str]:
-    from moot.pipelines.step_keys import word
+    from moot.runs.step_keys import word
 
     if one.status == "reused":
         same = ", ".join(word(name) for name in one.inputs)

@@ -12,7 +12,7 @@ import threading  # noqa: TID253 (this module itself is loaded on demand)
 
 from moot.core.record import Record
 from moot.core.text import counted, cut
-from moot.pipelines import contents
+from moot.runs import contents
 from moot.pipelines.contract import StageError
 
 TYPE_CHECKING = False

@@ -11,7 +11,8 @@ import time
 
 from moot.core.record import Record
 from moot.core.text import command_line
-from moot.pipelines import commands, contents, document_care, documents, git_care, surroundings
+from moot.pipelines import commands, document_care, git_care, surroundings
+from moot.runs import contents, documents
 from moot.pipelines.contract import Problem, ProgramRunner, StageError, StageOutput
 from moot.pipelines.overwriting import WatchedFiles
 from moot.place import processes
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from moot.api.call import Call
-    from moot.api.protocol.stage import Stage
+    from moot.runs.stage import Stage
     from moot.pipelines.contract import Criterion, StageInput
     from moot.pipelines.driver import CommandLock
     from moot.pipelines.overwriting import Overwritten

@@ -6,13 +6,14 @@ starts on other contents than those that were checked.
 
 from __future__ import annotations
 
-from moot.api.protocol.pack_code import PackCode
-from moot.api.protocol.stage import ANSWER, DOCUMENT
+from moot.core.pack_code import PackCode
+from moot.runs.stage import ANSWER, DOCUMENT
 from moot.core.errors import MootError, Unavailable
 from moot.core.json_codec import loads
 from moot.core.record import Record
 from moot.core.text import command_line
-from moot.pipelines import commands, contents, document_care, documents, step_keys
+from moot.pipelines import commands, document_care
+from moot.runs import contents, documents, step_keys
 from moot.pipelines.contract import Pipeline, Problem, StageError, StageInput, StageOutput, StageWaits
 from moot.views import states
 
@@ -22,11 +23,11 @@ if TYPE_CHECKING:
     from typing import Any, TypeVar
 
     from moot.api.call import Call
-    from moot.api.protocol.stage import Stage
+    from moot.runs.stage import Stage
     from moot.core.handler import Handler
     from moot.effects.consent import Consent
     from moot.effects.pinned import PinnedHandler
-    from moot.pipelines.contents import Contents
+    from moot.runs.contents import Contents
     from moot.pipelines.contract import ProgramRunner, Target
 
     Found = TypeVar("Found")

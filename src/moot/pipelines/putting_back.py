@@ -7,13 +7,13 @@ what is replaced.
 from __future__ import annotations
 
 from moot.core.deciders.run import RestoreFiles
-from moot.pipelines import contents, step_keys
+from moot.runs import contents, step_keys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from moot.api.protocol.stage import Stage
+    from moot.runs.stage import Stage
     from moot.pipelines.preparing import TargetState
     from moot.pipelines.recording import RunRecord
     from moot.pipelines.reuse import Reuse

@@ -29,7 +29,8 @@ from moot.core.deciders.run import (
 )
 from moot.core.json_codec import dumps
 from moot.core.record import Record
-from moot.pipelines import contents, documents, seats, step_keys
+from moot.pipelines import seats
+from moot.runs import contents, documents, step_keys
 from moot.pipelines.contract import StageError
 from moot.pipelines.document_record import DocumentRecord
 from moot.views import states
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from moot.api.call import Call
-    from moot.api.protocol.stage import Stage
+    from moot.runs.stage import Stage
     from moot.core.run import Run, StageTry
     from moot.engine.engine import Outcome
     from moot.pipelines.contract import Pipeline, Target

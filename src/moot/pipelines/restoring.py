@@ -15,10 +15,10 @@ from moot.core.errors import Refused, Unknown, Usage
 from moot.core.record import Record
 from moot.core.run import BEHIND, FAILED, REUSED
 from moot.core.text import command_line
-from moot.pipelines import contents
+from moot.runs import contents
 from moot.pipelines.contract import StageError
 from moot.pipelines.inspection import found, with_stage
-from moot.pipelines.step_keys import FILE
+from moot.runs.step_keys import FILE
 from moot.pipelines.undoing import last_replaced, restores_of
 from moot.views import queries
 

@@ -15,7 +15,8 @@ from __future__ import annotations
 from moot.core.deciders.run import FAILED, STOPPED
 from moot.core.errors import Unavailable
 from moot.core.text import command_line, unbroken
-from moot.pipelines import contents, document_care, estimates, leftovers, reuse, seats, step_keys
+from moot.pipelines import document_care, estimates, leftovers, reuse, seats
+from moot.runs import contents, step_keys
 from moot.pipelines.alone import check_alone, check_asked_for, chosen_stages
 from moot.pipelines.contract import EarlierResult, StageError, StageWaits
 from moot.pipelines.driver import CommandLock, Driver, is_alive
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from moot.api.call import Call
-    from moot.api.protocol.stage import Stage
+    from moot.runs.stage import Stage
     from moot.core.deciders.permit import Seat
     from moot.core.run import Run, StageTry
     from moot.pipelines.contract import Pipeline, Target

@@ -10,7 +10,7 @@ from moot.core.deciders.permit import STAGES, ReturnPermit
 from moot.core.deciders.run import INTERRUPTED, EndRun, EndStage
 from moot.core.errors import Held
 from moot.core.text import command_line
-from moot.pipelines import documents
+from moot.runs import documents
 from moot.pipelines.driver import bury, is_alive
 from moot.pipelines.steps import AwaitedRun
 from moot.views import queries, states

@@ -13,8 +13,8 @@ from fnmatch import fnmatchcase
 from stat import S_ISLNK, S_ISREG
 
 from moot.core.errors import Unavailable
-from moot.pipelines.contents import is_temporary
-from moot.pipelines.file_digests import FileDigests, mark_of
+from moot.runs.contents import is_temporary
+from moot.runs.file_digests import FileDigests, mark_of
 from moot.place import gitdir
 
 TYPE_CHECKING = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from moot.core.errors import Unknown
 from moot.core.run import PASSED, REUSED, FilesRestored, StageTry
 from moot.core.text import command_line
-from moot.pipelines.step_keys import FILE
+from moot.runs.step_keys import FILE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

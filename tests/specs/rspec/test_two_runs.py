@@ -15,7 +15,7 @@ import pytest
 
 from moot import Workspace
 from moot.packs.rspec.cover import WARNED
-from moot.pipelines import contents
+from moot.runs import contents
 from moot.pipelines.overwriting import WatchedFiles
 from tests.specs.rspec.test_runs import BOOK, SHELF
 

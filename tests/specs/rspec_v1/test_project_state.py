@@ -9,7 +9,7 @@ import pytest
 
 from moot.packs.rspec_v1 import project_state as module
 from moot.packs.rspec_v1.project_state import project_state
-from moot.pipelines.file_digests import FileDigests
+from moot.runs.file_digests import FileDigests
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,7 +46,7 @@ def test_another_content_counts_whatever_the_times_say(
     root: Path, name: str, young: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not young:
-        monkeypatch.setattr("moot.pipelines.file_digests._YOUNG_NS", -(10**12))
+        monkeypatch.setattr("moot.runs.file_digests._YOUNG_NS", -(10**12))
     before = state(root)
     rewrite(root / name, "two\n")
     assert state(root) != before
@@ -67,7 +67,7 @@ def test_files_that_no_run_of_one_spec_reads_do_not_count(root: Path, name: str)
 def test_a_later_process_reads_only_what_has_changed_or_is_not_remembered(
     root: Path, damaged: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("moot.pipelines.file_digests._YOUNG_NS", -(10**12))
+    monkeypatch.setattr("moot.runs.file_digests._YOUNG_NS", -(10**12))
     before = state(root)
     (cache,) = (root.parent / "state/cache").iterdir()
     if damaged:

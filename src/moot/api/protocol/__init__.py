@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
     from moot.api.answer import Answer
     from moot.api.call import Call
-    from moot.api.protocol.pack_code import PackCode
+    from moot.core.pack_code import PackCode
     from moot.api.protocol.pack_files import FileProblem, PackFiles
     from moot.api.protocol.pack_views import Concern, PackView
-    from moot.api.protocol.stage import PipelineSpec, Stage
+    from moot.runs.stage import PipelineSpec, Stage
     from moot.core.handler import Handler
     from moot.core.lifecycle import Lifecycle
     from moot.core.reactions import Reaction
@@ -278,7 +278,7 @@ class Packs:
 
     def _code(self, pack: str, part: str) -> PackCode:
         """A context for code that may be the pack's own."""
-        from moot.api.protocol.pack_code import PackCode
+        from moot.core.pack_code import PackCode
 
         return PackCode(pack if self._named[pack].parts else "", part)
 

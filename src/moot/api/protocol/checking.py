@@ -12,7 +12,7 @@ import os
 
 from moot.api.protocol.briefs import problems as brief_problems
 from moot.api.protocol.loading import overlap
-from moot.api.protocol.stage import ANSWER, DOCUMENT, seconds
+from moot.runs.stage import ANSWER, DOCUMENT, seconds
 from moot.core.deciders.custom_event import is_type, is_word
 from moot.core.deciders.message import WANTS
 from moot.core.errors import MootError, Usage

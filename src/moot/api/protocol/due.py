@@ -6,7 +6,7 @@ commit whether anything is due, and returns a decision only then. The decision c
 
 from __future__ import annotations
 
-from moot.api.protocol.pack_code import PackCode
+from moot.core.pack_code import PackCode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

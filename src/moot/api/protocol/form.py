@@ -22,7 +22,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 from moot.api.protocol import LAST
-from moot.api.protocol.pack_code import PackCode
+from moot.core.pack_code import PackCode
 from moot.core.record import Record
 from moot.core.strict_json import Torn
 

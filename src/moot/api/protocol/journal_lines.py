@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from moot.api.protocol.pack_code import PackCode
+from moot.core.pack_code import PackCode
 from moot.core.principal import label
 from moot.core.text import one_line
 

@@ -47,7 +47,7 @@ def pack_of(data: Mapping[str, Any], schemas: Mapping[str, dict[str, Any]]) -> P
 def _stages(data: Mapping[str, Any]) -> dict[str, Any]:
     if "stage" not in data:
         return {}
-    from moot.api.protocol.stage import parts_of
+    from moot.runs.stage import parts_of
 
     return parts_of(data)
 

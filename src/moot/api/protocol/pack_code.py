@@ -1,13 +1,13 @@
-"""Calls the code of a pack: an exception becomes an error that names the pack and the line."""
+"""The code of packs where it reacts, closes a commit, or checks: `moot.core.pack_code` reports its errors."""
 
 from __future__ import annotations
 
-from moot.core.errors import MootError, Refused
+from moot.core.errors import Refused
+from moot.core.pack_code import PackCode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from types import TracebackType
 
     from moot.api.call import Call
     from moot.api.protocol import Pack, Protocol
@@ -15,37 +15,6 @@ if TYPE_CHECKING:
     from moot.core.payload import Payload
     from moot.core.reactions import Reaction, Step, World
     from moot.engine.unit_of_work import Work
-
-
-class PackCode:
-    """A context for code of this pack. Without a name, the code is part of moot, and exceptions pass unchanged.
-
-    Errors that moot raises on purpose, and those of the disk and the database, always pass unchanged.
-    """
-
-    __slots__ = ("_pack", "_part")
-
-    def __init__(self, pack: str, part: str) -> None:
-        self._pack, self._part = pack, part
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, _kind: object, error: BaseException | None, trace: TracebackType | None) -> None:
-        if not self._pack or trace is None or not isinstance(error, Exception) or _is_ours(error, trace):
-            return
-        file, line = _place(trace)
-        said = f"{type(error).__name__}: {error}".rstrip(": .")
-        raise Refused(
-            "pack_failed",
-            f"The code of the pack {self._pack} failed in `{self._part}` ({file}, line {line}): {said}.",
-            f"Correct the pack, or report this to its authors. Without {self._pack} in `packs` of moot.toml, moot "
-            "works without it.",
-            pack=self._pack,
-            part=self._part,
-            file=file,
-            line=line,
-        ) from error
 
 
 def reacting(pack: str, reaction: Reaction) -> Reaction:
@@ -98,31 +67,3 @@ def problems(protocol: Protocol, call: Call, files: PackFiles) -> list[FileProbl
     except Refused as error:
         found.append(FileProblem(file="", message=error.message, remedy=error.remedy))
     return [one.replace(pack=name) for one in found]
-
-
-def _is_ours(error: Exception, trace: TracebackType) -> bool:
-    """Whether moot raised it on purpose, or could not read or write."""
-    made = type(error).__module__
-    if isinstance(error, MootError) or made.startswith("moot."):
-        return True
-    return (isinstance(error, OSError) or made == "apsw") and _module(_steps(trace)[-1]).startswith("moot.")
-
-
-def _place(trace: TracebackType) -> tuple[str, int]:
-    """The last line outside moot; if there is none, the last one."""
-    steps = _steps(trace)
-    own = [step for step in steps if not _module(step).startswith("moot.") or _module(step).startswith("moot.packs.")]
-    last = (own or steps)[-1]
-    return last.tb_frame.f_code.co_filename.replace("\\", "/").rpartition("/")[2], last.tb_lineno
-
-
-def _steps(trace: TracebackType | None) -> list[TracebackType]:
-    found = []
-    while trace is not None:
-        found.append(trace)
-        trace = trace.tb_next
-    return found
-
-
-def _module(step: TracebackType) -> str:
-    return str(step.tb_frame.f_globals.get("__name__", ""))

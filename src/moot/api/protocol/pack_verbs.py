@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from moot.api import catalogue
 from moot.api.catalogue import KINDS, Verb
-from moot.api.protocol.pack_code import PackCode
+from moot.core.pack_code import PackCode
 from moot.core.errors import Usage
 from moot.core.text import command_line, option
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from itertools import islice
 
-from moot.api.protocol.pack_code import PackCode
+from moot.core.pack_code import PackCode
 from moot.core.errors import Refused
 from moot.core.record import Record
 

@@ -17,7 +17,7 @@ The path may have a placeholder, `.notes/{name}.json`: then each such file is a 
                 changes, in the verbs `doc` and `run`, and by `mirror --watch`
 
 If the mirror has the documents of the pack's pipeline, its stages are the authors and owners
-(`moot.pipelines.documents`). Such a document may have a path of its own, also outside the worktree, and several
+(`moot.runs.documents`). Such a document may have a path of its own, also outside the worktree, and several
 documents may share one file.
 """
 
@@ -126,7 +126,7 @@ class DocumentForm(Form):
 
     def instances(self, store: Store, worktrees: Sequence[Worktree]) -> Iterator[Instance]:
         if self.rests:
-            from moot.pipelines.documents import open_keys
+            from moot.runs.documents import open_keys
 
             yield from self._of_log(worktrees, self._shown(store, open_keys(store)))
             return
@@ -257,7 +257,7 @@ class DocumentForm(Form):
         """While a stage runs, whole lines at the end may be missing: its agent has removed them."""
         version = self._version(content, memo)
         if version is not None and self._pipeline_pack():
-            from moot.pipelines.documents import FILE, author_of
+            from moot.runs.documents import FILE, author_of
 
             if author_of(call.engine.store, version["document"]) != FILE:
                 return False
@@ -316,7 +316,7 @@ class DocumentForm(Form):
         pack = self._pipeline_pack()
         if pack is None:
             return self._author, self._owners
-        from moot.pipelines.documents import author_of, owners_of
+        from moot.runs.documents import author_of, owners_of
 
         author = author_of(work.store, name)
         return author, {**self._owners, **owners_of(pack, author)}
@@ -326,14 +326,14 @@ class DocumentForm(Form):
         pack = self._pipeline_pack()
         if pack is None:
             return {}
-        from moot.pipelines.documents import unearned
+        from moot.runs.documents import unearned
 
         return unearned(pack, work.state("document", name).leaves, values)
 
     def _is_in_a_stage(self, work: Work, name: str) -> bool:
         if self._pipeline_pack() is None:
             return False
-        from moot.pipelines.documents import FILE, author_of
+        from moot.runs.documents import FILE, author_of
 
         return author_of(work.store, name) != FILE
 

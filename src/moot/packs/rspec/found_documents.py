@@ -5,7 +5,7 @@ from __future__ import annotations
 from moot.core import strict_yaml
 from moot.core.errors import Refused
 from moot.packs.rspec.document_check import REMNANTS
-from moot.pipelines import contents
+from moot.runs import contents
 from moot.pipelines.contract import StageError
 from moot.views import states
 

@@ -12,7 +12,7 @@ import os
 import time
 from stat import S_ISREG
 
-from moot.pipelines.file_digests import FileDigests, mark_of
+from moot.runs.file_digests import FileDigests, mark_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _NONE, _UNSURE = "-", "?"
 
 
 class LoadedFiles:
-    """Digests of the files of one project. Each content is read once (`moot.pipelines.file_digests`)."""
+    """Digests of the files of one project. Each content is read once (`moot.runs.file_digests`)."""
 
     def __init__(self, root: str) -> None:
         self._root = os.path.realpath(root)

@@ -29,7 +29,7 @@ def written(call: Call, runs: Iterable[Run], target: Target) -> bytes | None:
 
     `runs`: of the target's document.
     """
-    from moot.pipelines import contents
+    from moot.runs import contents
     from moot.pipelines.contract import StageError
 
     path = target.paths["spec"][0]
@@ -54,7 +54,7 @@ def kept(call: Call, runs: Iterable[Run], target: Target) -> dict[str, str]:
 
     If the source has changed since, the person is asked again.
     """
-    from moot.pipelines import contents
+    from moot.runs import contents
     from moot.pipelines.contract import StageError
 
     path, source = target.paths["spec"][0], target.paths["source"][0]
@@ -99,7 +99,7 @@ def _own(call: Call, attempts: list[tuple[Run, StageTry]], path: str, data: byte
 
     `attempts`: newest first.
     """
-    from moot.pipelines import contents
+    from moot.runs import contents
 
     own: set[str] | None = None
     decided: set[str] = set()

@@ -34,7 +34,7 @@ from moot.packs.rspec.rspec_runs import RspecCommand, run_rspec
 from moot.packs.rspec.stage_documents import document_of, structure_of
 from moot.packs.rspec.untouched import kept_beside, kept_outside, repaired_outside
 from moot.packs.ruby.loaded_files import LOADED
-from moot.pipelines.contents import digest
+from moot.runs.contents import digest
 from moot.pipelines.contract import Pipeline, Problem, StageError, StageOutput, StageWaits
 
 TYPE_CHECKING = False

@@ -6,7 +6,7 @@ from moot.core.deciders.document import MOOT
 from moot.core.errors import MootError
 from moot.packs.rspec_v1.analyzing import advice_on
 from moot.packs.rspec_v1.locating import PACK, documents_at
-from moot.pipelines import documents
+from moot.runs import documents
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from moot.packs.rspec_v1.method_block import NoBlock, find_block
 from moot.packs.rspec_v1.polishing import Block
 from moot.packs.ruby.regular_files import read_regular
 from moot.packs.ruby.watched_examples import COUNTING, lacks_counting
-from moot.pipelines import contents
+from moot.runs import contents
 from moot.pipelines.contract import Problem, StageError, StageOutput
 from moot.place.processes import NotStarted
 

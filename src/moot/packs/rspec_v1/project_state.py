@@ -5,7 +5,7 @@ its content: other spec files do not, because only one is run. What tests write 
 failed examples) must not count, or they would never be up to date. So outside of the code and the fixtures, a file
 counts only if its name is of a known kind.
 
-A file that has not changed is not read again (`moot.pipelines.file_digests`), also in later processes.
+A file that has not changed is not read again (`moot.runs.file_digests`), also in later processes.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from stat import S_ISREG
 
 from moot.packs.rspec_v1.places import digest_of
 from moot.packs.ruby.loaded_files import LOADED
-from moot.pipelines.file_digests import FileDigests, whole_of
+from moot.runs.file_digests import FileDigests, whole_of
 from moot.place import caches
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from moot.pipelines.file_digests import NamedFile
+    from moot.runs.file_digests import NamedFile
 
 _MOST = 200_000  # files
 _SUFFIXES = (".rb", ".yml", ".yaml", ".json", ".erb", ".rake", ".ru", ".csv", ".sql", ".gemspec", ".lock")

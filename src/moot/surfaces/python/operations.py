@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     from moot.api.protocol.briefs import RoleBrief
-    from moot.api.protocol.stage import Stage
+    from moot.runs.stage import Stage
     from moot.api.verbs.brief import RoleSummary
     from moot.api.verbs.effects.allow import Allowed
     from moot.api.verbs.effects.effects import KnownEffect

@@ -66,7 +66,7 @@ def review_alone(call: Call, path: str) -> Answer:
 
 
 def _write(location: Location, data: bytes) -> None:
-    from moot.pipelines import contents
+    from moot.runs import contents
     from moot.pipelines.contract import StageError
 
     try:
@@ -77,7 +77,7 @@ def _write(location: Location, data: bytes) -> None:
 
 def read_report(location: Location) -> bytes | None:
     """The report in its file; None if there is none. Raises `Refused` if something else is in its place."""
-    from moot.pipelines import contents
+    from moot.runs import contents
     from moot.pipelines.contract import StageError
 
     try:

@@ -2,7 +2,7 @@
 
 A pipeline takes one target after another through its stages, in the order of the tables. This module has the records,
 and `pack.schema.json` what the tables may contain. It does not know what a stage does, nor whether it has passed: see
-`moot.pipelines.contract`.
+`moot.runs.contract`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,17 @@ from moot.core.record import Record
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
+    from typing import Any, Protocol
+
+    class PipelinePack(Protocol):
+        """What the runner knows of a pack."""
+
+        name: str
+        title: str
+        version: str
+        stages: tuple[Stage, ...]
+        pipeline: PipelineSpec | None
+        mirrors: tuple[Any, ...]
 
 DOCUMENT, ANSWER = "document", "answer"  # what a stage can read besides files
 EVERY = "*"
@@ -25,8 +35,9 @@ class Stage(Record):
 
     name: str
     title: str = ""  # how messages call it: `the linter`
+    task: str = ""  # what its command is told to do
     after: str = ""  # the stage that must have passed before: the one above it
-    agent: str = "none"  # required, optional (a command may replace the code), refines (it may follow the code) or none
+    agent: str = "optional"  # (a command may replace the code), required, none, or refines (it may follow the code)
     answer: str = "yaml"  # how the result of a command is read: the last YAML block of its output, or its exit code
     reads: tuple[str, ...] = ()  # roles; also `document` and `answer` (that of the stage before)
     writes: tuple[str, ...] = ()  # roles

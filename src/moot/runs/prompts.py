@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from moot.api.protocol.stage import ANSWER, DOCUMENT
+from moot.runs.stage import ANSWER, DOCUMENT
 from moot.core.json_codec import dumps
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from moot.api.protocol import Pack
-    from moot.pipelines.contract import StageInput
+    from moot.runs.contract import StageInput
+    from moot.runs.stage import PipelinePack
 
 _CONTRACT = """\
 End with a YAML block in a fence, and nothing after it:
@@ -37,14 +37,14 @@ skip_reason: "why, in one line"
 """
 
 
-def prompt(pack: Pack, given: StageInput) -> str:
+def prompt(pack: PipelinePack, given: StageInput) -> str:
     """The prompt of a stage whose pack has none of its own."""
     return "\n".join(_lines(pack, given))
 
 
-def _lines(pack: Pack, given: StageInput) -> Iterator[str]:
+def _lines(pack: PipelinePack, given: StageInput) -> Iterator[str]:
     stage, target = given.stage, given.target
-    yield f"Stage {stage.said} of {pack.title} for {target.said}."
+    yield stage.task or f"Stage {stage.said} of {pack.title} for {target.said}."
     yield ""
     yield "The paths are relative to the current directory."
     for role in stage.reads:
@@ -54,9 +54,11 @@ def _lines(pack: Pack, given: StageInput) -> Iterator[str]:
         yield from (f"Write the {role}: {path}" for path in target.paths.get(role, ()))
     if target.document is not None and stage.owns:
         yield f"In {target.document.path}, change only: {', '.join(stage.owns)}"
-    yield "Change no other file."
+    yield "Change no other file, and do not commit."
     for name, value in given.parameters.items():
         yield f"{name}: {value if isinstance(value, str) else dumps(value)}"
+    if given.failure:
+        yield from ("", "The last attempt failed. Correct what was wrong with it:", "", given.failure)
     if given.document is not None:
         yield from ("", "The document:", "", "```json", dumps(dict(given.document)), "```")
     if given.answer is not None:

@@ -10,14 +10,14 @@ import os
 
 from moot.core.deciders.document import WORKSPACE, key
 from moot.core.errors import Usage
-from moot.pipelines.contract import DocumentRef, Target
+from moot.runs.contract import DocumentRef, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from moot.api.call import Call
-    from moot.api.protocol import Pack
+    from moot.runs.site import Site
+    from moot.runs.stage import PipelinePack
 
 SOURCE = "source"
 _BETWEEN = "--"  # between the names of directories in a slug
@@ -26,11 +26,11 @@ _LONGEST = 120  # characters of a slug: the file name of the document has more
 _DIGITS = 12
 
 
-def file_targets(call: Call, pack: Pack, paths: Sequence[str]) -> list[Target]:
+def file_targets(site: Site, pack: PipelinePack, paths: Sequence[str]) -> list[Target]:
     """One target for each path. The paths are relative to the caller's directory, and inside its worktree."""
-    root = os.path.realpath(call.place.root)
-    found = [_target(root, pack, one) for one in dict.fromkeys(inside(root, call.cwd, path) for path in paths)]
-    return [one.replace(document=_document(pack, call.place.worktree, one.paths[SOURCE][0])) for one in found]
+    root = os.path.realpath(site.place.root)
+    found = [_target(root, pack, one) for one in dict.fromkeys(inside(root, site.cwd, path) for path in paths)]
+    return [one.replace(document=_document(pack, site.place.worktree, one.paths[SOURCE][0])) for one in found]
 
 
 def inside(root: str, cwd: str, path: str) -> str:
@@ -50,7 +50,7 @@ def inside(root: str, cwd: str, path: str) -> str:
     return os.path.relpath(whole, root)
 
 
-def _target(root: str, pack: Pack, source: str) -> Target:
+def _target(root: str, pack: PipelinePack, source: str) -> Target:
     folder, name = os.path.split(source)
     words = {"path": source, "folder": folder or ".", "name": name, "stem": os.path.splitext(name)[0]}
     paths = {SOURCE: (source,)}
@@ -60,7 +60,7 @@ def _target(root: str, pack: Pack, source: str) -> Target:
     return Target(id=f"{pack.name}:{source}", title=source, root=root, paths=paths)
 
 
-def _document(pack: Pack, worktree: str, source: str) -> DocumentRef | None:
+def _document(pack: PipelinePack, worktree: str, source: str) -> DocumentRef | None:
     assert pack.pipeline is not None
     name, slug = pack.pipeline.document, slug_of(source)
     spec = next((mirror for mirror in pack.mirrors if mirror.name == name), None)

@@ -13,7 +13,7 @@ from secrets import token_hex
 from stat import S_IMODE, S_ISLNK, S_ISREG
 
 from moot.core.record import Record
-from moot.pipelines.contract import StageError
+from moot.runs.contract import StageError
 from moot.place.private_files import is_still, locked, read_all
 
 TYPE_CHECKING = False
@@ -51,6 +51,10 @@ def place_of(root: str, path: str, folders: Sequence[str] = ()) -> str:
         if whole.startswith(os.path.realpath(base).rstrip(os.sep) + os.sep):
             return whole
     raise StageError(f"{path} leads out of {root}", suggestion=_REGULAR)
+
+
+def is_inside(path: str, root: str) -> bool:
+    return path == root or os.path.join(os.path.realpath(path), "").startswith(os.path.join(os.path.realpath(root), ""))
 
 
 def _is_plain(root: str, path: str) -> bool:

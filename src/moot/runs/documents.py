@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
-    from moot.api.protocol import Pack
-    from moot.api.protocol.stage import Stage
+    from moot.runs.stage import PipelinePack
+    from moot.runs.stage import Stage
     from moot.core.deciders.document import Document
-    from moot.pipelines.contract import DocumentRef
+    from moot.runs.contract import DocumentRef
     from moot.views.store import Store
 
 FILE = "file"  # the author of what is absorbed while no stage runs
@@ -30,7 +30,7 @@ def open_keys(store: Store) -> set[str]:
     return {run.document for run in queries.things(store, "run") if run.document}
 
 
-def owners_of(pack: Pack, author: str) -> dict[str, str]:
+def owners_of(pack: PipelinePack, author: str) -> dict[str, str]:
     """Patterns of pointers, each with its owner.
 
     A stage leaves the parts of the other stages alone. A person may change everything except what says how the run
@@ -85,7 +85,7 @@ class DocumentKeys(Record):
         return found
 
 
-def keys_of(pack: Pack) -> DocumentKeys:
+def keys_of(pack: PipelinePack) -> DocumentKeys:
     name = pack.pipeline.document if pack.pipeline is not None else ""
     spec = next((mirror for mirror in pack.mirrors if mirror.name == name), None)
     return DocumentKeys(keys=spec.fields.get("keys", {}) if spec is not None else {})
@@ -119,7 +119,7 @@ def seen(stage: Stage, leaves: Mapping[str, Any]) -> dict[str, Any]:
     return {at: value for at, value in leaves.items() if sees(at)}
 
 
-def inputs(pack: Pack, stage: Stage, leaves: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+def inputs(pack: PipelinePack, stage: Stage, leaves: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """What a stage's result depends on, by pointer: what it sees, without what it, later stages or moot write.
 
     What the pipeline calls incidental is left out, too.
@@ -170,7 +170,7 @@ def unmarked(stages: Iterable[Stage]) -> tuple[dict[str, Any], tuple[str, ...]]:
     return found, tuple(removed)
 
 
-def unearned(pack: Pack, leaves: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, str]:
+def unearned(pack: PipelinePack, leaves: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, str]:
     """Why markers among these values are not accepted, by pointer.
 
     It is the first stage before it that has not completed, if there is one.
@@ -198,7 +198,7 @@ def noted(leaves: Mapping[str, Any], pointer: str, label: str, texts: Sequence[s
 
 def ref_of(state: Document) -> DocumentRef:
     """Where an open document is."""
-    from moot.pipelines.contract import DocumentRef as Ref
+    from moot.runs.contract import DocumentRef as Ref
 
     return Ref(state.id, mirror=state.mirror, worktree=state.worktree, subject=state.subject, path=state.path)
 
@@ -212,7 +212,7 @@ class DocumentChange(Record):
 
 
 def commands(
-    pack: Pack, ref: DocumentRef, state: Document, changes: Sequence[DocumentChange]
+    pack: PipelinePack, ref: DocumentRef, state: Document, changes: Sequence[DocumentChange]
 ) -> list[OpenDocument | ChangeDocument]:
     """The commands that carry out changes. The first one opens the document if there is none."""
     keys, leaves = keys_of(pack), dict(state.leaves)
@@ -238,7 +238,7 @@ def commands(
     return found
 
 
-def by_author(pack: Pack, stage: Stage, values: Mapping[str, Any], removed: tuple[str, ...]) -> list[DocumentChange]:
+def by_author(pack: PipelinePack, stage: Stage, values: Mapping[str, Any], removed: tuple[str, ...]) -> list[DocumentChange]:
     """What a stage changes, with moot as the author of the lists that all stages share."""
     shared = pack.pipeline.shared if pack.pipeline is not None else ()
     lists = {pointer: value for pointer, value in values.items() if pointer in shared}
@@ -246,7 +246,7 @@ def by_author(pack: Pack, stage: Stage, values: Mapping[str, Any], removed: tupl
     return [DocumentChange(stage.name, own, removed), *([DocumentChange(MOOT, lists)] if lists else [])]
 
 
-def foreign(pack: Pack, stage: Stage, pointers: Iterable[str], removed: Iterable[str] = ()) -> dict[str, str]:
+def foreign(pack: PipelinePack, stage: Stage, pointers: Iterable[str], removed: Iterable[str] = ()) -> dict[str, str]:
     """The pointers that a stage must not change, each with its owner."""
     asked = [*pointers, *(pointer for pointer in removed if not _names(pack, stage, pointer))]
     if not asked:
@@ -255,7 +255,7 @@ def foreign(pack: Pack, stage: Stage, pointers: Iterable[str], removed: Iterable
     return {pointer: flat_json.owner_of(pointer, owners) or "nobody" for pointer in asked if not is_below(pointer, own)}
 
 
-def _names(pack: Pack, stage: Stage, pointer: str) -> bool:
+def _names(pack: PipelinePack, stage: Stage, pointer: str) -> bool:
     """Whether a pointer is an item of a list whose items this stage names. It may remove an item, with all in it."""
     key = keys_of(pack).keys.get(pointer.rpartition("/")[0])
     return key is not None and is_below(f"{pointer}/{key}", stage.owns)

@@ -15,19 +15,19 @@ from __future__ import annotations
 
 from hashlib import sha256  # noqa: TID253 (this module itself is loaded on demand)
 
-from moot.api.protocol.stage import ANSWER, DOCUMENT, EVERY
+from moot.runs.stage import ANSWER, DOCUMENT, EVERY
 from moot.core.json_codec import dumps_sorted
-from moot.pipelines import documents
-from moot.pipelines.contents import NONE, is_of
+from moot.runs import documents
+from moot.runs.contents import NONE, is_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from moot.api.protocol import Pack
-    from moot.api.protocol.stage import Stage
-    from moot.pipelines.contract import Target
+    from moot.runs.stage import PipelinePack
+    from moot.runs.stage import Stage
+    from moot.runs.contract import Target
 
 FILE = "file:"
 _PRESENTATION = ("title", "timeout", "after")  # do not change a result
@@ -35,7 +35,7 @@ _declared: dict[tuple[str, str, str, str], tuple[Stage, str]] = {}  # the digest
 
 
 def inputs_of(
-    pack: Pack,
+    pack: PipelinePack,
     version: str,
     stage: Stage,
     target: Target,
@@ -66,7 +66,7 @@ def inputs_of(
     return {**found, **{f"also:{name}": _digest(value) for name, value in (more or {}).items()}}
 
 
-def _declaration(pack: Pack, version: str, stage: Stage) -> str:
+def _declaration(pack: PipelinePack, version: str, stage: Stage) -> str:
     known = _declared.get((pack.name, pack.version, version, stage.name))
     if known is not None and known[0] is stage:
         return known[1]

@@ -1,0 +1,232 @@
+"""Runs targets: one, or many as one run, wave after wave, several at once within a wave, up to a limit.
+
+The parent run keeps the plan: which targets are in which wave. A wave starts when all targets of the wave before have
+finished. If a target fails, no other one starts, unless the caller wants to keep going; those that are running go on to
+their end. Targets whose results can all be reused are recorded first, many in one commit. Each other target runs in a
+thread with a site of its own.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import threading  # noqa: TID253 (this module itself is loaded on demand)
+from contextlib import ExitStack
+
+from moot.core.deciders.permit import STAGES
+from moot.core.deciders.run import FAILED, INTERRUPTED, PASSED, STOPPED, EndRun, OpenRun, ResumeRun
+from moot.core.errors import MootError, Refused
+from moot.place.locks import Driver
+from moot.place.processes import interruptible
+from moot.runs import seats
+from moot.runs.contract import StageError, StageWaits
+from moot.runs.pipeline import TargetRun
+from moot.runs.record import REASON, new_id
+from moot.runs.steps import INTERRUPTION, PipelineStep
+from moot.views import states
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import Any
+
+    from moot.core.run import Run
+    from moot.runs.contract import Pipeline, Target
+    from moot.runs.site import Site
+    from moot.runs.steps import RunOptions
+
+_ROUND = 0.2  # seconds between looks whether a thread has died
+_AT_ONCE = 50  # repeated runs in one commit
+
+
+def run_targets(
+    site: Site, pipeline: Pipeline, targets: Sequence[Target], options: RunOptions
+) -> Iterator[PipelineStep]:
+    """Take targets through the stages. The last step is `ended`: of the one target, or of the parent with counts.
+
+    With `options.parent`, that run is resumed. A signal that asks to stop ends the commands of all threads, too.
+    """
+    if not targets:
+        raise Refused("no_targets", "There is nothing to run.", "Name at least one file.")
+    with interruptible(), Driver.of(site.place.state) as driver:
+        if len(targets) == 1 and not options.parent:
+            done = yield from _repeated(site, pipeline, targets, options, driver)
+            if not done:
+                yield from TargetRun(site, pipeline, targets[0], options, driver).steps()
+            return
+        seats.settle_dead(site)
+        parent = _opened(site, pipeline, targets, options, driver)
+        many = _Waves(site, pipeline, options.replace(parent=parent, resume=bool(options.parent) or options.resume))
+        yield PipelineStep("opened", parent, text=f"{len(targets)} targets")
+        outcome, reason, at = INTERRUPTED, INTERRUPTION, ""
+        try:
+            outcome, reason, at = yield from many.all(targets, driver)
+        finally:
+            end = EndRun(outcome, reason=reason[:REASON], at=at, counts=dict(many.counts), warnings=many.warnings)
+            site.commit(lambda work: work.do("run", parent, end, pack=pipeline.pack.name))
+        run: Run = states.state(site.engine.read(), "run", parent)[0]
+        yield PipelineStep("ended", parent, text=run.ending, outcome=outcome, counts=dict(many.counts))
+
+
+def _opened(site: Site, pipeline: Pipeline, targets: Sequence[Target], options: RunOptions, driver: Driver) -> str:
+    by: dict[str, Any] = {"pid": os.getpid(), "driver": driver.token}
+    pack, name = pipeline.pack.name, options.parent or ""
+    numbers = sorted({target.wave for target in targets})
+    waves = tuple(tuple(one.id for one in targets if one.wave == number) for number in numbers)
+
+    def act(work: Any) -> None:
+        nonlocal name
+        if options.parent:
+            work.do("run", name, ResumeRun(**by), pack=pack)
+        else:
+            name = new_id(work)
+            work.do("run", name, OpenRun(pack=pack, waves=waves, **by), pack=pack)
+
+    site.commit(act)
+    return name
+
+
+def _repeated(
+    site: Site, pipeline: Pipeline, targets: Sequence[Target], options: RunOptions, driver: Driver
+) -> Any:
+    """Record the runs that reuse everything, many in one commit. Yields their steps, and returns their targets."""
+    done: list[Target] = []
+    if options.only or options.until or options.again:
+        return done
+    for start in range(0, len(targets), _AT_ONCE):
+        found = []
+        for target in targets[start : start + _AT_ONCE]:
+            run = TargetRun(site, pipeline, target, options, driver)
+            run.remember()
+            if len(run.history.earlier) < len(run.stages):
+                continue
+            try:
+                now = run.preparation.look()
+                plan = run.plan(run.stages, now)
+            except (StageError, StageWaits):
+                continue  # it is found again, and recorded
+            if len(plan.kept) == len(run.stages) and (target.document is None or site.shown(target.document.key)):
+                found.append((run, plan, now))
+        if found:
+            recorded: list[Any] = []
+
+            def act(work: Any, found: Any = found, recorded: list[Any] = recorded) -> None:
+                recorded.clear()
+                free = not work.state("permit", STAGES).seats
+                recorded.extend(
+                    one for one in found if free and one[0].record.repeat(work, one[0].history.current, options, *one[1:])
+                )
+
+            site.commit(act, [question for run, _, _ in found for question in run.record.asks()])
+            for run, plan, _ in recorded:
+                yield run.opened()
+                yield from run.told_reused(run.stages, plan)
+                yield run.ended()
+                done.append(run.target)
+    return done
+
+
+class _Waves:
+    """The targets of one parent run, while they run."""
+
+    def __init__(self, site: Site, pipeline: Pipeline, options: RunOptions) -> None:
+        self._site, self._pipeline, self._options = site, pipeline, options
+        self._told: queue.Queue[PipelineStep | BaseException | None] = queue.Queue()
+        self._cancelled = threading.Event()
+        self._failed = threading.Event()
+        self._turn = threading.Lock()  # held from the choice of a target until its first stage has begun, or waits
+        self.counts: dict[str, int] = {}
+        self.warnings = 0
+
+    def all(self, targets: Sequence[Target], driver: Driver) -> Any:
+        """Yields steps, and returns the outcome, the reason, and the wave where it stopped."""
+        for number in sorted({target.wave for target in targets}):
+            wave = [target for target in targets if target.wave == number]
+            ended: list[PipelineStep] = []
+            done = yield from self._counted(_repeated(self._site, self._pipeline, wave, self._options, driver), ended)
+            rest = [target for target in wave if target not in done]
+            if rest:
+                yield from self._counted(self._wave(rest), ended)
+            bad = [step for step in ended if step.outcome != PASSED]
+            if bad and not self._options.keep_going:
+                stopped = all(step.outcome == STOPPED for step in bad)
+                return (STOPPED if stopped else FAILED), f"{bad[0].title}: {bad[0].text}", f"wave {number}"
+        return (FAILED if set(self.counts) - {PASSED} else PASSED), "", ""
+
+    def _counted(self, steps: Any, ended: list[PipelineStep]) -> Any:
+        """Pass steps on, and count the runs that ended. Returns what they return."""
+        while True:
+            try:
+                step = next(steps)
+            except StopIteration as stop:
+                return stop.value
+            yield step
+            if step.what == "ended":
+                ended.append(step)
+                self.counts[step.outcome] = self.counts.get(step.outcome, 0) + 1
+            elif step.what in ("passed", "skipped", "reused"):
+                self.warnings += len(step.warnings)
+
+    def _wave(self, wave: Sequence[Target]) -> Iterator[PipelineStep]:
+        """Run targets, in order, as many at once as the limit allows."""
+        waiting: queue.Queue[Target] = queue.Queue()
+        for target in wave:
+            waiting.put(target)
+        many = max(1, min(self._options.limit, len(wave)))
+        threads = [threading.Thread(target=self._worked, args=(waiting,), daemon=True) for _ in range(many)]
+        left = len(threads)
+        try:
+            for thread in threads:
+                thread.start()
+            while left:
+                try:
+                    told = self._told.get(timeout=_ROUND)  # in short rounds, so that an interrupt is noticed
+                except queue.Empty:
+                    continue
+                if told is None:
+                    left -= 1
+                elif isinstance(told, BaseException):
+                    raise told
+                else:
+                    yield told
+        finally:
+            if left:
+                self._cancelled.set()
+            for thread in threads:
+                thread.join()
+
+    def _worked(self, waiting: queue.Queue[Target]) -> None:
+        try:
+            while not self._cancelled.is_set() and (self._options.keep_going or not self._failed.is_set()):
+                with ExitStack() as turn:
+                    turn.enter_context(self._turn)
+                    try:
+                        target = waiting.get_nowait()
+                    except queue.Empty:
+                        break
+                    self._one(target, turn.close)
+        except BaseException as error:  # raised again in the thread that waits
+            self._told.put(error)
+        self._told.put(None)
+
+    def _one(self, target: Target, begun: Callable[[], None]) -> None:
+        """Run one target with a site of its own. One that cannot begin counts as failed.
+
+        `begun` is called when the next one may begin, so that they begin in order.
+        """
+        state = self._site.place.state
+        with self._site.fork() as own, Driver.of(state) as driver:
+            try:
+                cancel = self._cancelled.is_set
+                for step in TargetRun(own, self._pipeline, target, self._options, driver, cancel).steps():
+                    self._told.put(step)
+                    if step.what not in ("opened", "ready"):
+                        begun()
+                    if step.what == "ended" and step.outcome != PASSED:
+                        self._failed.set()
+            except KeyboardInterrupt:
+                self._told.put(PipelineStep("ended", "", target.id, title=target.said, outcome=INTERRUPTED))
+            except MootError as error:
+                self._failed.set()
+                about: dict[str, Any] = {"title": target.said, "wave": target.wave, "suggestion": error.remedy}
+                self._told.put(PipelineStep("ended", "", target.id, text=error.message, outcome=FAILED, **about))
