@@ -29,8 +29,7 @@ from moot.core.task.refusals import to_reopen
 from moot.core.text import command_line, option
 from moot.packs.orchestrator import asking, driver_status
 from moot.runs.answers import NoAnswer, answer_in
-from moot.runs.pack_driver import PackDriver
-from moot.runs.steps import Part
+from moot.runs.drivers import PackDriver, Part
 from moot.views import queries, states
 
 TYPE_CHECKING = False
@@ -43,8 +42,7 @@ if TYPE_CHECKING:
     from moot.core.handler import Handler
     from moot.core.identity import Caller
     from moot.core.task import Task
-    from moot.runs.driving import Driving
-    from moot.runs.steps import DriverStep
+    from moot.runs.drivers import DriverStep, Driving
     from moot.views.store import Store
 
 LEAD, DEVELOPER, REVIEW = STAGES = ("lead", "developer", "review")
