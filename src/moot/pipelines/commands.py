@@ -72,7 +72,7 @@ def granted(consent: Consent, command: Handler, others: Iterable[Handler] = ()) 
 
     `others`: commands that are needed later. The error also names those that nobody has allowed.
     """
-    from moot.runs.driving import not_allowed
+    from moot.runs.drivers import not_allowed
 
     pinned = consent.granted(command)
     why = agent_commands.obstacle(pinned if pinned is not None else consent.pinned(command))

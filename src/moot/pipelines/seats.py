@@ -12,7 +12,7 @@ from moot.core.errors import Held
 from moot.core.text import command_line
 from moot.runs import documents
 from moot.pipelines.driver import bury, is_alive
-from moot.pipelines.steps import AwaitedRun
+from moot.runs.steps import AwaitedRun
 from moot.views import queries, states
 
 TYPE_CHECKING = False

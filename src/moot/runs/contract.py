@@ -75,10 +75,9 @@ if TYPE_CHECKING:
     from typing import Any, ClassVar
 
     from moot.place.processes import Ran
-    from moot.runs.planning import PlannedTarget
     from moot.runs.site import Site
     from moot.runs.stage import PipelinePack
-    from moot.runs.steps import PipelineStep, RunOptions
+    from moot.runs.steps import PipelineStep, PlannedTarget, RunOptions
 
     StageCode = Callable[["StageInput"], "StageOutput"]
     Check = Callable[["StageInput"], Iterable["Problem"]]
@@ -266,6 +265,7 @@ class StageOutput(Record):
 class Pipeline:
     """The code of a pack's stages. All of it is optional."""
 
+    takes_call: ClassVar[bool] = False  # whether it runs in `moot.pipelines`, which needs the whole call
     version: ClassVar[str] = ""  # part of every step key: raise it when a stage's code changes its results
     stages: ClassVar[Mapping[str, StageCode]] = {}  # the built-in ones, by name
     checks: ClassVar[Mapping[str, Check]] = {}  # the prerequisites that `requires` names
@@ -308,6 +308,6 @@ class Pipeline:
 
     def planned(self, site: Site, target: Target, options: RunOptions) -> PlannedTarget:
         """What would happen to a target now. Starts and records nothing."""
-        from moot.runs.planning import planned
+        from moot.runs.waves import planned
 
         return planned(site, self, target, options)

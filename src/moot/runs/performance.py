@@ -15,7 +15,7 @@ from moot.core.record import Record
 from moot.core.text import one_line
 from moot.place import VARIABLE, processes
 from moot.runs import commands, contents, documents
-from moot.runs.answers import NoAnswer, yaml_answer_in
+from moot.runs.answers import NoAnswer, yaml_answer
 from moot.runs.contract import Problem, ProgramRunner, StageError, StageOutput
 from moot.views import queries
 
@@ -250,7 +250,7 @@ def _answered(prepared: Prepared, preparation: Preparation, ran: Ran) -> StageOu
     found = StageOutput()
     if prepared.stage.answer != "exit":
         try:
-            answer = yaml_answer_in(ran.output.tail.decode("utf-8", "replace"))
+            answer = yaml_answer(ran.output.tail.decode("utf-8", "replace"))
             found = preparation.pack_code("answered", lambda: preparation.pipeline.answered(prepared.given, answer))
         except (StageError, NoAnswer) as error:
             cut = "" if ran.output.whole else (

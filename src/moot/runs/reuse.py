@@ -16,6 +16,7 @@ from moot.core.record import Record
 from moot.core.run import BEHIND, PASSED
 from moot.runs import step_keys
 from moot.runs.contents import NONE, is_of
+from moot.runs.history import changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ def plan(
         for name in (one for one in {*before, *now} if _is_made(one, made)):
             then = left.get(name, before.get(name))  # later stages have changed it since
             now = {**now, name: then} if then is not None else {one: now[one] for one in now if one != name}
-        names = step_keys.changed(before, now)
+        names = changed(before, now)
         outputs = found.attempt.outputs
         gone = [name for name, part in parts(stage).items() if part == step_keys.EMPTY != outputs.get(name, part)]
         if names or gone:

@@ -22,7 +22,7 @@ from moot.runs import seats
 from moot.runs.contract import StageError, StageWaits
 from moot.runs.pipeline import TargetRun
 from moot.runs.record import REASON, new_id
-from moot.runs.steps import INTERRUPTION, PipelineStep
+from moot.runs.steps import INTERRUPTION, PipelineStep, PlannedStage, PlannedTarget
 from moot.views import states
 
 TYPE_CHECKING = False
@@ -66,6 +66,20 @@ def run_targets(
             site.commit(lambda work: work.do("run", parent, end, pack=pipeline.pack.name))
         run: Run = states.state(site.engine.read(), "run", parent)[0]
         yield PipelineStep("ended", parent, text=run.ending, outcome=outcome, counts=dict(many.counts))
+
+
+def planned(site: Site, pipeline: Pipeline, target: Target, options: RunOptions) -> PlannedTarget:
+    """What would happen to a target now. Starts and records nothing."""
+    run = TargetRun(site, pipeline, target, options, Driver(site.place.state))
+    run.remember()
+    plan = run.plan(run.stages, run.preparation.look())
+    found = [PlannedStage(stage.name, reused=True) for stage in run.stages[: len(plan.kept)]]
+    rest = run.stages[len(plan.kept) :]
+    for number, stage in enumerate(rest):
+        command = run.preparation.command(stage)
+        reason = f"if {rest[0].name} passes" if number else plan.reason
+        found.append(PlannedStage(stage.name, reused=False, reason=reason, command=command.run if command else ()))
+    return PlannedTarget(target=target.id, title=target.said, stages=tuple(found))
 
 
 def _opened(site: Site, pipeline: Pipeline, targets: Sequence[Target], options: RunOptions, driver: Driver) -> str:

@@ -28,9 +28,8 @@ from moot.core.schema import defects
 from moot.core.task.refusals import to_reopen
 from moot.core.text import command_line, option
 from moot.packs.orchestrator import asking, driver_status
-from moot.runs.answers import NoAnswer, answer_in
-from moot.runs.pack_driver import PackDriver
-from moot.runs.steps import Part
+from moot.runs.answers import NoAnswer, json_answer
+from moot.runs.drivers import PackDriver, Part
 from moot.views import queries, states
 
 TYPE_CHECKING = False
@@ -43,8 +42,7 @@ if TYPE_CHECKING:
     from moot.core.handler import Handler
     from moot.core.identity import Caller
     from moot.core.task import Task
-    from moot.runs.driving import Driving
-    from moot.runs.steps import DriverStep
+    from moot.runs.drivers import DriverStep, Driving
     from moot.views.store import Store
 
 LEAD, DEVELOPER, REVIEW = STAGES = ("lead", "developer", "review")
@@ -262,7 +260,9 @@ class _Play:
             self._judge(task, caller, output)
             return
         kind = _ASSIGNMENT if stage == LEAD else _REPORT
-        data = answer_in(output, lambda found: found.get("type") == kind or ("type" not in found and "taskId" in found))
+        data = json_answer(
+            output, lambda found: found.get("type") == kind or ("type" not in found and "taskId" in found)
+        )
         _check_task(data, task)
         given: dict[str, Any] = {"type": kind, "data": {key: data[key] for key in data if key != "type"}}
         if stage == DEVELOPER and "buildResult" not in data:
@@ -270,7 +270,7 @@ class _Play:
         self.driving.as_agent(caller, "send", **given)
 
     def _judge(self, task: str, caller: Caller, output: str) -> None:
-        data = answer_in(output, lambda found: "verdict" in found)
+        data = json_answer(output, lambda found: "verdict" in found)
         _check_task(data, task)
         wrong = "; ".join(defect.sentence for defect in defects(self.verdict, data))
         if wrong:

@@ -13,37 +13,149 @@ from __future__ import annotations
 
 import os
 import time
+from abc import ABC, abstractmethod
 
 from moot.core.deciders.agent import DRIVEN
 from moot.core.deciders.run import FAILED, INTERRUPTED, PASSED, STOPPED, EndRun, EndStage, OpenRun, StartStage
 from moot.core.errors import Held, MootError, Refused, Unavailable
 from moot.core.identity import Caller
-from moot.core.text import age, command_line, one_line
+from moot.core.record import Record
+from moot.core.task.refusals import to_reopen
+from moot.core.text import age, command_line, one_line, option
 from moot.core.timestamps import parse
 from moot.effects import agent_commands
 from moot.place import VARIABLE
 from moot.runs.answers import NoAnswer
 from moot.runs.driver_lock import DriverLock
-from moot.runs.steps import DriverStep, StageResult
 from moot.views import queries, states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Mapping, Sequence
-    from typing import Any, Self
+    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+    from typing import Any, ClassVar, Self
 
     from moot.api.answer import Answer
     from moot.api.call import Call
+    from moot.api.protocol import Pack
     from moot.api.verbs.agents import Member
     from moot.core.deciders.run import Run, StageTry
     from moot.core.handler import Handler
+    from moot.core.lifecycle import Lifecycle
+    from moot.core.task import Task
     from moot.effects.consent import Consent
     from moot.place.processes import Ran
-    from moot.runs.steps import DriveOptions, Part
+    from moot.views.store import Store
 
 _SYNC = 2.0  # seconds between looks at the protocol's files while a command runs
 _LOOK = 0.25  # seconds between looks whether an orphaned command has ended
 _REASON = 2000  # characters
+
+
+class DriverStep(Record):
+    """One thing that happened while driving.
+
+    what: opened, started, waiting, passed, failed, ended, interrupted, summary.
+    limit: the maximum number of attempts. outcome: of an ended run (passed, failed, stopped). remedy: how to go on if
+    it failed. counts: in the summary, the number of tasks by what became of them.
+    """
+
+    what: str
+    run: str
+    task: str | None = None
+    stage: str = ""
+    attempt: int = 0
+    limit: int = 0
+    who: str = ""
+    outcome: str = ""
+    text: str = ""
+    remedy: str = ""
+    seconds: float = 0.0
+    code: int | None = None
+    timed_out: bool = False
+    counts: Mapping[str, int] = {}
+
+
+class DriveOptions(Record):
+    """What the caller of `moot run` wants. `most`: how many tasks; `tasks`: only these."""
+
+    most: int | None = None
+    tasks: tuple[str, ...] = ()
+    keep_going: bool = False
+    output: bool = False  # show the output of the commands
+
+
+class Part(Record):
+    """What one agent is asked to do in a stage of a run.
+
+    done: what shows that it is done, in a few words; None if it is not. It reads the log only.
+    take: hands in the structured answer in the output, as the agent. Raises `NoAnswer`, or why it is refused.
+    """
+
+    stage: str
+    role: str
+    name: str  # of the agent
+    command: Handler
+    limit: int  # the number of the last attempt: interrupted ones do not count
+    brief: Callable[[], str]
+    done: Callable[[], str | None]
+    take: Callable[[Caller, str], None]
+    begin: Callable[[Caller], None] = lambda _caller: None  # what the agent does first, by moot
+
+
+class StageResult(Record):
+    """How an attempt at a stage ended. `hopeless`: another attempt would end in the same way."""
+
+    passed: bool
+    text: str = ""
+    timed_out: bool = False
+    hopeless: bool = False
+
+
+class PackDriver(ABC):
+    """The stages of a pack, and the code that drives tasks through them."""
+
+    stages: ClassVar[tuple[str, ...]] = ()  # in order; each is a key of [run.PACK] in moot.toml
+    required: ClassVar[tuple[str, ...]] = ()  # those that need a command of their own
+
+    def __init__(self, pack: Pack) -> None:
+        self.pack = pack
+
+    @abstractmethod
+    def candidates(self, store: Store, besides: tuple[str, ...]) -> list[Task]:
+        """The tasks that can be started now, the next one first, except those named in `besides`."""
+
+    @abstractmethod
+    def drive(self, driving: Driving) -> Iterator[DriverStep]:
+        """Drive tasks until there is none left, or as many as the options want."""
+
+    def opened(self, run: Run, task: Task) -> DriverStep:
+        return DriverStep("opened", run.id, task=task.id, attempt=task.attempt, text=task.title)
+
+    def check(self, task: Task, life: Lifecycle | None) -> None:
+        """Refuse a task that was named, but cannot be driven."""
+        if task.lifecycle.partition("/")[0] != self.pack.name:
+            added = command_line("task add", "TITLE", options=option("--lifecycle", self.pack.name))
+            raise Refused(
+                "other_lifecycle",
+                f"{task.id} follows the lifecycle {task.lifecycle}, which {self.pack.name} does not drive.",
+                f"Add the task with that lifecycle: `{added}`.",
+                task=task.id,
+            )
+        if task.phase in ("done", "stopped"):
+            assert life is not None, "the lifecycle of this pack is active"
+            raise Refused(
+                "task_over",
+                f"{task.id} is {task.state}: there is nothing to drive.",
+                f"To try it again: `{to_reopen(life, task)}`.",
+                task=task.id,
+            )
+        if task.waits:
+            raise Refused(
+                "task_waits",
+                f"{task.id} waits for {', '.join(task.waits)}.",
+                "Drive those first.",
+                task=task.id,
+            )
 
 
 class Driving:

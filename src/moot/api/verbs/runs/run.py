@@ -1,28 +1,33 @@
-"""Drive the agents of a pack: what `moot run` does for a pack whose agents work on tasks."""
+"""run: let the agents of a pack work through its tasks, or take files through its stages."""
 
 from __future__ import annotations
 
 from moot.api.answer import Answer
-from moot.api.catalogue import Param
+from moot.api.catalogue import Param, Verb
 from moot.core.errors import AwaitedFailed, Refused, TimedOut, Unknown, Usage
 from moot.core.kind import load
 from moot.core.principal import name_of
 from moot.core.record import Record
 from moot.core.task.refusals import unknown as unknown_task
-from moot.core.text import age, closest, command_line, counted, first_few, one_line
+from moot.core.text import age, bullets, closest, command_line, counted, first_few, one_line
 from moot.views import queries, states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
     from moot.api.call import Call
+    from moot.api.protocol import Pack
     from moot.core.handler import Handler
-    from moot.runs.pack_driver import PackDriver
-    from moot.runs.steps import DriveOptions, DriverStep
+    from moot.runs.drivers import DriveOptions, DriverStep, PackDriver
+    from moot.runs.steps import PipelineStep, RunOptions
 
+_DETAILS = 20  # lines
 _WIDTH = 160
 _LISTED = 20  # tasks in a dry run
+LIMIT = "parallel"  # the setting of a pack that says how many runs may work at once
+DEFAULT = "moot.runs.contract:Pipeline"  # the code of stages, for a pack that has none
 
 
 class PlannedCommand(Record):
@@ -47,6 +52,147 @@ class PlannedRun(Record):
 def run(
     call: Call,
     name: str,
+    paths: tuple[str, ...],
+    task: tuple[str, ...],
+    once: bool,
+    max: int | None,  # noqa: A002
+    resume: bool,
+    stage: str | None,
+    until: str | None,
+    again: bool,
+    wait: bool,
+    parallel: int | None,
+    keep_going: bool,
+    output: bool,
+    dry_run: bool,
+) -> Answer:
+    pack = next((one for one in call.packs.packs if one.name == name), None)
+    if pack is None or not pack.stages:
+        if pack is not None and (paths or resume or stage or until or again or wait or parallel is not None):
+            raise Usage(
+                "bad_arguments",
+                f"{name[:80]} does not run files through stages, so only tasks can be named.",
+                f"`{command_line('run', name[:80])}` drives its agents.",
+            )
+        return _agents(call, name, task, once, max, keep_going, output, dry_run)
+    if task or once or max is not None:
+        raise Usage("bad_arguments", f"{name} runs files, not tasks.", f"`{command_line('run', name, 'FILE')}`")
+    if stage and until:
+        raise Usage("bad_arguments", "--stage and --until cannot be combined.", "Use one of them.")
+    from moot.runs.steps import RunOptions
+
+    if parallel is not None and parallel < 1:
+        raise Usage("bad_arguments", "--parallel must be at least 1.", "Leave it out for the limit of the pack.")
+    pipeline = pipeline_of(call, pack)
+    site = parts_for(call, pipeline)
+    targets = pipeline.targets(site, paths)
+    if not targets:
+        raise Usage("no_targets", "There is nothing to run.", f"Name a file: `{command_line('run', name, 'FILE')}`.")
+    options = RunOptions(
+        resume=resume,
+        only=stage or "",
+        until=until or "",
+        again=again,
+        wait=wait,
+        limit=parallel or limit_of(pack),
+        output=output,
+        keep_going=keep_going,
+    )
+    if dry_run:
+        return _planned(site, pipeline, targets, options)
+    return Answer(result=[], more=_run(site, pipeline, targets, options))
+
+
+def pipeline_of(call: Call, pack: Pack) -> Any:
+    """The code of a pack's stages."""
+    return load(call.packs.protocol(pack.name).pipeline or DEFAULT)(pack)
+
+
+def parts_for(call: Call, pipeline: Any) -> Any:
+    """What the code of a pack's stages is run with."""
+    from moot.api.verbs.runs.site import site_of
+
+    return call if pipeline.takes_call else site_of(call)
+
+
+def limit_of(pack: Pack) -> int:
+    """How many runs may work at once, by the setting of the pack."""
+    found = pack.values.get(LIMIT, 1)
+    return found if isinstance(found, int) and found > 0 else 1
+
+
+def _planned(site: Any, pipeline: Any, targets: list[Any], options: RunOptions) -> Answer:
+    found = [pipeline.planned(site, target, options) for target in targets]
+    lines = [line for one in found for line in one.lines]
+    return Answer(result=found, say=tuple(lines))
+
+
+def _run(site: Any, pipeline: Any, targets: list[Any], options: RunOptions) -> Iterator[Answer]:
+    from moot.place.processes import interruptible
+
+    failed: list[PipelineStep] = []
+    last: PipelineStep | None = None
+    with interruptible():
+        for step in pipeline.steps(site, targets, options):
+            lines = lines_of(step, pipeline)
+            yield Answer(result=step, say=lines)
+            if step.what == "failed":
+                failed.append(step)
+            last = step
+    if last is not None and last.outcome == "failed":
+        raise _failed(last, failed)
+
+
+def _failed(last: PipelineStep, failed: list[PipelineStep]) -> AwaitedFailed | TimedOut:
+    first = failed[0] if failed else last
+    what = one_line(f"{first.title or first.target}: {first.stage or 'it'} failed: {first.text}", 1000)
+    name = first.run or last.run
+    remedy = f"{first.suggestion} " if first.suggestion else ""
+    remedy += f"See what happened: `{command_line('run status', name)}`"
+    printed = first.code is not None
+    remedy += (
+        f", and what the command printed: `{command_line('run log', name)} --stage {first.stage}`." if printed else "."
+    )
+    if failed and all(step.timed_out for step in failed):
+        return TimedOut("run_timed_out", what, remedy, run=first.run)
+    return AwaitedFailed("run_failed", what, remedy, run=first.run, problems=list(first.problems))
+
+
+def lines_of(step: PipelineStep, pipeline: Any) -> tuple[str, ...]:
+    """A step in words."""
+    at = f"{step.title}: " if step.title else ""
+    stage = next((one.said for one in pipeline.pack.stages if one.name == step.stage), step.stage)
+    took = f" after {age(step.seconds)}" if step.seconds >= 1 else ""
+    match step.what:
+        case "opened":
+            said = [f"{at}{step.text} ({step.run})"]
+        case "waiting" | "ready":
+            said = [f"{at}{step.text}"]
+        case "started":
+            again = f", attempt {step.attempt}" if step.attempt > 1 else ""
+            usual = f", usually {age(step.estimate)}" if step.estimate else ""
+            said = [f"{at}{stage} starts{again}{usual}: {step.text}"]
+        case "waits":
+            said = [f"{at}{stage} needs an answer: {step.text}"]
+        case "ended":
+            counts = ", ".join(f"{number} {word}" for word, number in step.counts.items())
+            said = [f"{at}{step.text}{f' ({counts})' if counts else ''}"]
+        case "failed":
+            more = [problem for problem in step.problems if problem != step.text]
+            said = [f"{at}{stage} failed{took}: {step.text}", *bullets(more)]
+            said += [f"  {text}" for text in (*step.details.splitlines()[:_DETAILS], step.suggestion) if text]
+        case _:
+            text = f": {step.text}" if step.text else ""
+            said = [f"{at}{stage} {step.what}{took}{text}", *(f"  warning: {one}" for one in step.warnings)]
+    return tuple(f"{'  ' * line.startswith('  ')}{one_line(line, 500)}" for line in said)
+
+
+# --- the agents of a pack ---------------------------------------------------------------------------------------------
+
+
+def _agents(
+    call: Call,
+    name: str,
     task: tuple[str, ...],
     once: bool,
     max: int | None,  # noqa: A002
@@ -54,7 +200,7 @@ def run(
     output: bool,
     dry_run: bool,
 ) -> Answer:
-    from moot.runs.steps import DriveOptions
+    from moot.runs.drivers import DriveOptions
 
     if max is not None and (once or max < 1):
         raise Usage(
@@ -72,7 +218,7 @@ def run(
         most=1 if once else max, tasks=tuple(dict.fromkeys(task)), keep_going=keep_going, output=output
     )
     if dry_run:
-        return _planned(call, driver, commands, options)
+        return _agents_planned(call, driver, commands, options)
     _check_ready(call, commands)
     return Answer(result=[], more=_driven(call, driver, options))
 
@@ -132,7 +278,7 @@ def _check_ready(call: Call, commands: dict[str, Handler]) -> None:
     """Refuse before anything happens if a command is not allowed, or cannot be run."""
     from moot.api.verbs.effects.allow import consent_of
     from moot.effects.agent_commands import obstacle
-    from moot.runs.driving import not_allowed
+    from moot.runs.drivers import not_allowed
 
     consent = consent_of(call)
     for command in commands.values():
@@ -149,7 +295,7 @@ def _check_ready(call: Call, commands: dict[str, Handler]) -> None:
         raise not_allowed(unallowed)
 
 
-def _planned(call: Call, driver: PackDriver, commands: dict[str, Handler], options: DriveOptions) -> Answer:
+def _agents_planned(call: Call, driver: PackDriver, commands: dict[str, Handler], options: DriveOptions) -> Answer:
     from moot.api.verbs.effects.allow import consent_of
     from moot.effects.agent_commands import obstacle
 
@@ -179,8 +325,7 @@ def _plan_line(one: PlannedCommand) -> str:
 def _driven(call: Call, driver: PackDriver, options: DriveOptions) -> Iterator[Answer]:
     from moot.api.verbs.effects.allow import consent_of
     from moot.place.processes import interruptible
-    from moot.runs.driving import Driving
-    from moot.runs.steps import DriverStep
+    from moot.runs.drivers import DriverStep, Driving
 
     failures: list[DriverStep] = []
     seen: set[str] = set()
@@ -190,7 +335,7 @@ def _driven(call: Call, driver: PackDriver, options: DriveOptions) -> Iterator[A
         try:
             with driving:
                 for step in driver.drive(driving):
-                    yield Answer(result=step, say=_lines(step))
+                    yield Answer(result=step, say=_agent_lines(step))
                     seen.add(step.task or "")
                     if step.what == "failed":
                         last = step
@@ -205,14 +350,14 @@ def _driven(call: Call, driver: PackDriver, options: DriveOptions) -> Iterator[A
         summary = DriverStep("summary", driving.id, text=_summary(counts), counts=dict(counts))
         yield Answer(result=summary, say=(summary.text,))
     if failed:
-        raise _failed(failed, failures)
+        raise _tasks_failed(failed, failures)
     if not options.tasks and (options.most is None or sum(counts.values()) < options.most):
         _check_left(call, driver.pack.name, seen)
 
 
 def _check_left(call: Call, pack: str, seen: set[str]) -> None:
     """Fail if tasks are unfinished that an earlier driver left, and that this one did not take."""
-    from moot.runs.concerns import concerns
+    from moot.api.verbs.runs.status import concerns
 
     left = [one for one in concerns(call, pack) if one.about not in seen]
     if left:
@@ -232,7 +377,7 @@ def _summary(counts: dict[str, int]) -> str:
     return f"Tasks: {said}." if said else "No task is pending."
 
 
-def _failed(number: int, failures: list[DriverStep]) -> AwaitedFailed | TimedOut:
+def _tasks_failed(number: int, failures: list[DriverStep]) -> AwaitedFailed | TimedOut:
     said = f"{counted(number, 'task')} {'was' if number == 1 else 'were'} not completed"
     what = one_line(f"{said}. {failures[-1].text}", 1000)
     go_on = f"{failures[-1].remedy} " if failures[-1].remedy else ""
@@ -242,7 +387,7 @@ def _failed(number: int, failures: list[DriverStep]) -> AwaitedFailed | TimedOut
     return AwaitedFailed("run_failed", what, remedy, run=failures[-1].run)
 
 
-def _lines(step: DriverStep) -> tuple[str, ...]:
+def _agent_lines(step: DriverStep) -> tuple[str, ...]:
     at = f"{step.task}: " if step.task else ""
     match step.what:
         case "opened":
@@ -260,12 +405,9 @@ def _lines(step: DriverStep) -> tuple[str, ...]:
     return (one_line(said, 500),)
 
 
-PARAMS = (
-    Param("task", "Only this task (repeatable); also one that is in progress or in review.", many=True),
-    Param("once", "Stop after one task.", type="flag"),
-    Param("max", "Stop after this many tasks.", type="int"),
-)
-DETAIL = (
+# --- the verb ---------------------------------------------------------------------------------------------------------
+
+_AGENTS = (
     'The commands are in moot.toml: [run.orchestrator] lead = ["claude", "-p"], developer = ["codex", '
     '"exec", "-"], and review = […] if the lead\'s command does not review. No shell is involved. Each runs '
     "only after a person has allowed its exact content on this machine (`moot allow`), in this worktree, with "
@@ -279,4 +421,48 @@ DETAIL = (
     "One driver at a time works on a pack. `moot run log last` shows what a command wrote. Exit codes: 0 all "
     "completed, 1 refused, 3 another driver runs, 5 time limit, 6 a task was not completed, now or by an earlier "
     "run, 130 interrupted."
+)
+VERBS = (
+    Verb(
+        "run",
+        "Let agent commands work through the tasks of a pack, or run files through its stages.",
+        run,
+        kind="local-exec",
+        everything=True,
+        params=(
+            Param("name", "The pack.", positional=True, required=True),
+            Param("paths", "The files to run through the stages of the pack.", positional=True, many=True),
+            Param("task", "Only this task (repeatable); also one that is in progress or in review.", many=True),
+            Param("once", "Stop after one task.", type="flag"),
+            Param("max", "Stop after this many tasks.", type="int"),
+            Param("resume", "Go on with the last run of these files.", type="flag"),
+            Param("stage", "Run this stage alone, on what the earlier ones left."),
+            Param("until", "Stop after this stage."),
+            Param("again", "Use no earlier result.", type="flag"),
+            Param("wait", "Wait while another process works on the same file, instead of refusing.", type="flag"),
+            Param(
+                "parallel",
+                "How many files may be worked on at once. Default: the setting of the pack, or 1.",
+                type="int",
+            ),
+            Param("keep_going", "Go on with the next one when one has failed.", type="flag"),
+            Param("output", "Show the output of the commands as it comes.", type="flag"),
+            Param("dry_run", "Show what would be run, and start nothing.", type="flag"),
+        ),
+        examples=(
+            "moot run orchestrator --dry-run",
+            "moot run orchestrator --task task-003",
+            "moot run checks src/app.py src/store.py --parallel 2",
+            "moot run checks src/app.py --resume",
+        ),
+        detail=(
+            f"If the agents of the pack work on tasks, {_AGENTS[:1].lower()}{_AGENTS[1:]}\n"
+            "If the pack has stages (`moot run stages PACK`), each file goes through them in order. A stage is the "
+            "code of the pack, or a command in [run.PACK] of moot.toml, which gets its prompt on standard input; a "
+            "word `{source}` is replaced by the path of the file, and `{document}` by that of its document. A stage "
+            "whose inputs have not changed is not run "
+            "again. The first one that fails ends the run. `moot run status` shows where everything stands, and "
+            "`moot run explain` why."
+        ),
+    ),
 )
