@@ -14,10 +14,10 @@ import time
 from moot.api.protocol.stage import DOCUMENT
 from moot.core.errors import Refused, Unavailable, Usage
 from moot.core.text import closest, one_line
-from moot.effects import agent_commands
 from moot.pipelines.answers import answer_in
 from moot.pipelines.contract import StageError, StageOutput
 from moot.place import VARIABLE
+from moot.runs import commands
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,11 +26,10 @@ if TYPE_CHECKING:
     from moot.api.call import Call
     from moot.api.protocol.stage import Stage
     from moot.core.handler import Handler
-    from moot.effects.consent import Consent
-    from moot.effects.pinned import PinnedHandler
     from moot.pipelines.contract import Pipeline, StageInput
-    from moot.pipelines.driver import CommandLock
+    from moot.place.locks import CommandLock
     from moot.place.processes import Ran
+    from moot.runs.consent import Consent, PinnedHandler
 
 WARNED = 2  # the exit code of a command that succeeded with warnings
 _SHOWN = 300  # characters of an error
@@ -61,7 +60,7 @@ def missing_command(call: Call, pipeline: Pipeline, stage: Stage) -> Usage:
     return Usage(
         "no_commands",
         f"The stage {stage.said} needs a command: moot.toml does not set run.{pack}.{stage.name}.",
-        f'In the table [run.{pack}] of {file}, add for example: {stage.name} = ["claude", "-p"]',
+        f"In the table [run.{pack}] of {file}, add for example: {stage.name} = {commands.EXAMPLE}",
         pack=pack,
         stage=stage.name,
     )
@@ -72,10 +71,10 @@ def granted(consent: Consent, command: Handler, others: Iterable[Handler] = ()) 
 
     `others`: commands that are needed later. The error also names those that nobody has allowed.
     """
-    from moot.runs.driving import not_allowed
+    from moot.runs.consent import not_allowed
 
     pinned = consent.granted(command)
-    why = agent_commands.obstacle(pinned if pinned is not None else consent.pinned(command))
+    why = commands.obstacle(pinned if pinned is not None else consent.pinned(command))
     if why is not None:
         raise Refused(
             "command_unusable",
@@ -85,7 +84,7 @@ def granted(consent: Consent, command: Handler, others: Iterable[Handler] = ()) 
         )
     if pinned is None:
         rest = [one for one in others if one.name != command.name and consent.granted(one) is None]
-        raise not_allowed([command, *rest])
+        raise not_allowed(consent, [command, *rest])
     return pinned
 
 
@@ -118,15 +117,15 @@ def run(
     if VARIABLE in env or place.root == place.common or elsewhere:
         own[VARIABLE] = place.root
     try:
-        return agent_commands.run(
+        return commands.run(
             pinned,
-            agent_commands.AgentInput(
+            commands.CommandInput(
                 brief=pipeline.prompt(given),
                 env=env,
                 own=own,
                 alive=alive,
                 show=call.output if output else None,
-                hold=lock.file,
+                hold=(lock.file,),
                 started=lock.started,
                 mark=lock.mark,
                 words=_words(given),
@@ -134,7 +133,7 @@ def run(
                 cwd=elsewhere,
             ),
         )
-    except agent_commands.CannotStart as error:
+    except commands.CannotStart as error:
         raise StageError(str(error)) from error
 
 

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from moot.api.call import Call
     from moot.api.protocol.stage import Stage
     from moot.pipelines.contract import Criterion, StageInput
-    from moot.pipelines.driver import CommandLock
     from moot.pipelines.overwriting import Overwritten
     from moot.pipelines.preparing import Preparation, Prepared, TargetState
+    from moot.place.locks import CommandLock
     from moot.place.processes import Ran
 
 _DOCUMENT_EVENTS = 500

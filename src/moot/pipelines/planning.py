@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from moot.core.record import Record
 from moot.core.text import one_line
-from moot.pipelines.driver import Driver
 from moot.pipelines.running import TargetRun
+from moot.place.locks import Driver
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

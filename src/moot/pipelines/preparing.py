@@ -24,10 +24,9 @@ if TYPE_CHECKING:
     from moot.api.call import Call
     from moot.api.protocol.stage import Stage
     from moot.core.handler import Handler
-    from moot.effects.consent import Consent
-    from moot.effects.pinned import PinnedHandler
     from moot.pipelines.contents import Contents
     from moot.pipelines.contract import ProgramRunner, Target
+    from moot.runs.consent import Consent, PinnedHandler
 
     Found = TypeVar("Found")
 

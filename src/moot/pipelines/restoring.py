@@ -70,7 +70,7 @@ def restore(
     undo: bool = False,
     dry_run: bool = False,
 ) -> Answer:
-    from moot.pipelines.driver import is_alive
+    from moot.place.locks import is_alive
 
     if undo and (overwritten or stage is not None or attempt is not None):
         raise Usage("undo_or_stage", "--undo takes back the last restore, whatever it was.", "Leave the others out.")

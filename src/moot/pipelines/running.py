@@ -18,7 +18,6 @@ from moot.core.text import command_line, unbroken
 from moot.pipelines import contents, document_care, estimates, leftovers, reuse, seats, step_keys
 from moot.pipelines.alone import check_alone, check_asked_for, chosen_stages
 from moot.pipelines.contract import EarlierResult, StageError, StageWaits
-from moot.pipelines.driver import CommandLock, Driver, is_alive
 from moot.pipelines.history import TargetHistory, history_of, runs_of
 from moot.pipelines.performing import Performance, Programs, perform
 from moot.pipelines.preparing import Preparation, Unmet
@@ -26,6 +25,7 @@ from moot.pipelines.putting_back import put_back, put_files
 from moot.pipelines.recording import RunRecord
 from moot.pipelines.reuse import ResultEdits
 from moot.pipelines.steps import INTERRUPTION, PipelineStep
+from moot.place.locks import CommandLock, Driver, is_alive
 from moot.views import states
 
 TYPE_CHECKING = False
@@ -118,7 +118,7 @@ class TargetRun:
             raise
         finally:
             if self._lock is not None:
-                self._lock.close()
+                self._lock.ended()
         document_care.show(self.call, self.target)
         run = self._record.run()
         yield self._step("ended", text=run.ending, outcome=run.outcome)
@@ -312,7 +312,7 @@ class TargetRun:
     def _locked(self) -> CommandLock:
         """The lock for the commands of this run."""
         if self._lock is None:
-            self._lock = CommandLock(self.call.place.state, self._driver.token, self._record.id)
+            self._lock = CommandLock(self.call.place.state, f"{self._driver.token}.{self._record.id}")
         return self._lock
 
     def _following(self, later: Sequence[Stage], work: StageWork) -> tuple[Prepared, str] | None:

@@ -10,8 +10,8 @@ from moot.core.record import Record
 from moot.core.run import BEHIND, PASSED
 from moot.core.timestamps import parse
 from moot.pipelines import estimates
-from moot.pipelines.driver import is_alive
 from moot.pipelines.history import runs_of
+from moot.place.locks import is_alive
 from moot.views import queries, states
 
 TYPE_CHECKING = False

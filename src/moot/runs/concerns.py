@@ -5,7 +5,7 @@ from __future__ import annotations
 from moot.api.protocol.pack_views import Concern
 from moot.core.deciders.run import FAILED
 from moot.core.text import command_line, one_line, option
-from moot.runs.driver_lock import is_driven
+from moot.place.locks import is_alive
 from moot.views import queries, states
 
 TYPE_CHECKING = False
@@ -21,7 +21,7 @@ def concerns(call: Call, pack: str) -> Iterator[Concern]:
     """For each unfinished task whose last run stopped in the middle. None while a driver lives."""
     store, seen = call.engine.read(), set[str]()
     newest = [run for run in queries.things(store, "run", _LOOKED_AT, ended=True) if run.pack == pack and run.task]
-    if not newest or call.past is not None or is_driven(call.place.state, pack):
+    if not newest or call.past is not None or is_alive(call.place.state, pack):
         return
     for run in newest:
         if run.task in seen:

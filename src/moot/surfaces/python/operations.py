@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from moot.api.verbs.effects.effects import KnownEffect
     from moot.api.verbs.effects.emit import Emission
     from moot.core.deciders.run import Run
-    from moot.effects.attempts import Performed
     from moot.guard.hooks import GuardRemoved, GuardStatus
     from moot.guard.verbs import GuardVerdict
     from moot.pipelines.inspection import StageReason
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from moot.pipelines.restoring import RestoredFiles
     from moot.pipelines.status import RunStatus, WavesStatus
     from moot.pipelines.steps import PipelineStep
+    from moot.runs.effects import Performed
     from moot.runs.inspection import RunOutput
     from moot.runs.steps import DriverStep
     from moot.runs.verbs import PlannedRun
