@@ -19,8 +19,8 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from moot.effects.requests import Requests
 from moot.engine.engine import Engine
+from moot.runs.requests import Requests
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -28,7 +28,7 @@ LINES_PER_FUNCTION = 60
 # `file::function` and why it must catch everything. A handler that cleans up and raises again needs no entry.
 BROAD_EXCEPTS: dict[str, str] = {
     "moot/surfaces/cli/main.py::main": "the outermost edge: whatever happens becomes one sentence and an exit code",
-    "moot/effects/runner.py::work": "a thread has no caller: whatever it raises becomes the outcome of the effect",
+    "moot/runs/effects.py::work": "a thread has no caller: whatever it raises becomes the outcome of the effect",
     "moot/pipelines/waves.py::_worked": "the edge of a thread: what it raised is raised where the targets are awaited",
     "moot/surfaces/python/following.py::_run": "the edge of a thread: what it could not do is raised where one follows",
     "moot/testing/rehearsal.py::_run": "the edge of a thread: what the script raised, the test raises again",

@@ -9,10 +9,10 @@ import threading
 from pathlib import Path
 
 import pytest
-
-from moot.core.handler import Handler
 from moot.effects.commands import EffectInput, run
 from moot.effects.pinned import pin
+
+from moot.core.handler import Handler
 from tests.faults.crew import alive, until
 
 EVENT = {"id": "c.0", "type": "build:finished", "at": "2031-05-08T09:30:00.000Z", "data": {"text": "grün\x1b" * 50_000}}

@@ -7,11 +7,11 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from moot.effects.pinned import PinnedHandler, pin
+from moot.effects.runner import Runner, RunnerSetup
 
 from moot.core.deciders.effect import RequestEffect
 from moot.core.handler import Handler
-from moot.effects.pinned import PinnedHandler, pin
-from moot.effects.runner import Runner, RunnerSetup
 from moot.engine.presence import Presence
 from moot.logs.sqlite import restore
 from moot.views import states

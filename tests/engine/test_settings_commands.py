@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from moot import place as location
 from moot.core.errors import Usage
-from moot.core.handler import Handler
-from moot.effects.agent_commands import commands_of
+from moot.core.handler import Handler, commands_of
 from moot.place import settings
 from moot.place.settings.parse import parse
 

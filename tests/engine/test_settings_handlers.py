@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from moot import place as location
 from moot.core.errors import Usage
-from moot.core.handler import KINDS, Handler
+from moot.core.handler import KINDS, Handler, handlers_of
 from moot.core.record import shape_of
-from moot.effects.requests import handlers_of
 from moot.place import settings
 from moot.place.settings.handlers import FIELDS
 from moot.place.settings.parse import parse

@@ -147,7 +147,7 @@ def test_a_runner_that_stands_still_is_followed_after_its_time_and_comes_back_to
     make_repo: Callable[..., Repo], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Stopped, not killed: its lock is held. What counts is its silence."""
-    monkeypatch.setattr("moot.effects.due_effects._GRACE", 0.5)
+    monkeypatch.setattr("moot.runs.effects._GRACE", 0.5)
     repo = make_repo(
         '[[handlers]]\nname = "slow"\non = ["build:finished"]\nrun = ["sh", "-c", "echo x >> done; sleep 0.3"]\n'
         'timeout = "1s"\n'
@@ -155,8 +155,7 @@ def test_a_runner_that_stands_still_is_followed_after_its_time_and_comes_back_to
     repo.run("allow", names=["slow"], yes=True)
     repo.run("emit", type="build:finished")
     script = (
-        "import moot.effects.due_effects as due; due._GRACE = 0.5; "
-        "from moot.surfaces.cli.main import main; main(['handle'])"
+        "import moot.runs.effects as due; due._GRACE = 0.5; from moot.surfaces.cli.main import main; main(['handle'])"
     )
     process = subprocess.Popen(
         [sys.executable, "-c", script],

@@ -15,11 +15,11 @@ import yaml
 
 from moot.api.protocol import MirrorSpec, Pack, Packs
 from moot.api.protocol.document_folders import project_folder
-from moot.runs.stage import PipelineSpec, Stage
 from moot.core.deciders.document import ChangeDocument, OpenDocument, ShowDocument, key
 from moot.core.run import EndRun, OpenRun, StartStage
 from moot.mirrors.sync import FileMirrors
 from moot.place import MAIN
+from moot.runs.stage import PipelineSpec, Stage
 from moot.views import states
 from moot.wiring.admin import Admin
 from tests.calls import open_call

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from moot.runs import contents
 from moot.pipelines.contract import StageError
+from moot.runs import contents
 
 
 @pytest.fixture

@@ -12,12 +12,12 @@ import threading
 from pathlib import Path
 
 import pytest
-
-from moot.core.handler import Handler
 from moot.effects import commands
 from moot.effects.commands import EffectInput
 from moot.effects.consent import Consent
 from moot.effects.pinned import pin
+
+from moot.core.handler import Handler
 from tests.surfaces.command import PATIENCE, Command, git, new_command
 
 MARK = "from pathlib import Path\nPath('stolen').touch()\n"

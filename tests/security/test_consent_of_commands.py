@@ -7,11 +7,11 @@ import threading
 from pathlib import Path
 
 import pytest
-
-from moot.core.handler import Handler
 from moot.effects import commands
 from moot.effects.commands import EffectInput
 from moot.effects.pinned import pin
+
+from moot.core.handler import Handler
 from tests.surfaces.command import Command, git, new_command
 
 EVIL = "touch stolen\n"

@@ -25,7 +25,7 @@ def of_waiting(caused: int, state: str) -> Iterator[Notice]:
     """A warning, if no runner performs effects."""
     if not caused:
         return
-    from moot.engine.runners import anybody_runs
+    from moot.place.locks import anybody_runs
 
     if anybody_runs(state):
         return

@@ -74,6 +74,20 @@ class Handler(Record):
         )
 
 
+def handlers_of(settings: Iterable[Mapping[str, Any]]) -> tuple[Handler, ...]:
+    """The handlers in the settings (`[[handlers]]`)."""
+    return tuple(Handler.of(fields) for fields in settings)
+
+
+def commands_of(runs: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> tuple[Handler, ...]:
+    """The commands of agents in the settings (`[run.PACK]`). Each is called `PACK.STAGE`."""
+    return tuple(
+        Handler.of({**fields, "name": f"{pack}.{stage}", "on": [], "pack": pack, "stage": stage})
+        for pack, stages in runs.items()
+        for stage, fields in stages.items()
+    )
+
+
 def requested(drafts: Iterable[Draft], by: str, handlers: Iterable[Handler]) -> Iterator[tuple[Handler, int, Draft]]:
     """The effects that a commit causes: the handler, and the number and draft of the causing event."""
     known = tuple(handlers)

@@ -59,8 +59,8 @@ class StartStage(Record):
     """`who` carries it out with this command, within so many seconds.
 
     inputs: a digest of each thing that the stage reads; `key` is the digest of all of them (the step key).
-    checks: the prerequisites that were checked. writes: the paths that it may write; one that ends with `/` is a folder.
-    snapshots: blobs with the files that were there, by path.
+    checks: the prerequisites that were checked. writes: the paths that it may write; one that ends with `/` is a
+    folder. snapshots: blobs with the files that were there, by path.
     """
 
     stage: str

@@ -41,7 +41,8 @@ _LOG = "log.db"  # the log manages the files with this prefix itself
 
 def sweep(state: str, log: Log | None = None) -> int:
     """Remove leftover files. Returns how many. Blobs are removed only if `log` is given."""
-    from moot.engine import blob_names, runners
+    from moot.engine import blob_names
+    from moot.place import locks
     from moot.place.private_files import discard, write_private
     from moot.views.file import others
     from moot.views.store import VERSION
@@ -52,7 +53,7 @@ def sweep(state: str, log: Log | None = None) -> int:
         gone += sum(_clean(os.path.join(state, folder), _is_draft, _HOUR) for folder in _WITH_DRAFTS)
         for boot in _folders(os.path.join(state, "presence")):
             gone += _clean(boot, _is_stamp_draft, _HOUR) + _clean(boot, _is_of_dead_runner, _DAY)
-        gone += runners.sweep(state, time.time() - _HOUR)
+        gone += locks.sweep(os.path.join(state, locks.EFFECTS), time.time() - _HOUR)
         sweep_rooms(_temporary())
         sweep_rooms(state)
         gone += 0 if log is None else blob_names.sweep(state, log, time.time() - _DAY)

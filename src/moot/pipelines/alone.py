@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Sequence
 
     from moot.api.protocol import Pack
-    from moot.runs.stage import Stage
     from moot.pipelines.preparing import Preparation, TargetState
     from moot.pipelines.reuse import Reuse
+    from moot.runs.stage import Stage
     from moot.runs.steps import RunOptions
 
 

@@ -11,26 +11,25 @@ from __future__ import annotations
 import os
 import time
 
-from moot.runs.stage import DOCUMENT
-from moot.core.errors import Refused, Unavailable, Usage
+from moot.core.errors import Unavailable, Usage
 from moot.core.text import closest, one_line
-from moot.effects import agent_commands
 from moot.pipelines.answers import answer_in
 from moot.pipelines.contract import StageError, StageOutput
 from moot.place import VARIABLE
+from moot.runs import commands
+from moot.runs.stage import DOCUMENT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
     from moot.api.call import Call
-    from moot.runs.stage import Stage
     from moot.core.handler import Handler
-    from moot.effects.consent import Consent
-    from moot.effects.pinned import PinnedHandler
     from moot.pipelines.contract import Pipeline, StageInput
-    from moot.pipelines.driver import CommandLock
+    from moot.place.locks import CommandLock
     from moot.place.processes import Ran
+    from moot.runs.consent import PinnedHandler
+    from moot.runs.stage import Stage
 
 WARNED = 2  # the exit code of a command that succeeded with warnings
 _SHOWN = 300  # characters of an error
@@ -61,32 +60,10 @@ def missing_command(call: Call, pipeline: Pipeline, stage: Stage) -> Usage:
     return Usage(
         "no_commands",
         f"The stage {stage.said} needs a command: moot.toml does not set run.{pack}.{stage.name}.",
-        f'In the table [run.{pack}] of {file}, add for example: {stage.name} = ["claude", "-p"]',
+        f"In the table [run.{pack}] of {file}, add for example: {stage.name} = {commands.EXAMPLE}",
         pack=pack,
         stage=stage.name,
     )
-
-
-def granted(consent: Consent, command: Handler, others: Iterable[Handler] = ()) -> PinnedHandler:
-    """The command as it was allowed. Raises if nobody allowed it, or it cannot be run.
-
-    `others`: commands that are needed later. The error also names those that nobody has allowed.
-    """
-    from moot.runs.drivers import not_allowed
-
-    pinned = consent.granted(command)
-    why = agent_commands.obstacle(pinned if pinned is not None else consent.pinned(command))
-    if why is not None:
-        raise Refused(
-            "command_unusable",
-            f"{command.name} cannot be used: {why}.",
-            "Correct it in moot.toml, or install the program.",
-            command=command.name,
-        )
-    if pinned is None:
-        rest = [one for one in others if one.name != command.name and consent.granted(one) is None]
-        raise not_allowed([command, *rest])
-    return pinned
 
 
 def run(
@@ -118,15 +95,15 @@ def run(
     if VARIABLE in env or place.root == place.common or elsewhere:
         own[VARIABLE] = place.root
     try:
-        return agent_commands.run(
+        return commands.run(
             pinned,
-            agent_commands.AgentInput(
+            commands.CommandInput(
                 brief=pipeline.prompt(given),
                 env=env,
                 own=own,
                 alive=alive,
                 show=call.output if output else None,
-                hold=lock.file,
+                hold=(lock.file,),
                 started=lock.started,
                 mark=lock.mark,
                 words=_words(given),
@@ -134,7 +111,7 @@ def run(
                 cwd=elsewhere,
             ),
         )
-    except agent_commands.CannotStart as error:
+    except commands.CannotStart as error:
         raise StageError(str(error)) from error
 
 

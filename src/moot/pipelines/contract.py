@@ -28,11 +28,12 @@ if TYPE_CHECKING:
     from typing import Any, ClassVar
 
     from moot.api.call import Call
+    from moot.api.protocol import Pack
     from moot.runs.steps import PipelineStep, PlannedTarget, RunOptions
 
-    StageCode = Callable[[Any], StageOutput]
-    Check = Callable[[Any], Iterable[Problem]]
-    Criterion = Callable[[Any, Any], Iterable[Problem]]
+    StageCode = Callable[["StageInput"], StageOutput]
+    Check = Callable[["StageInput"], Iterable[Problem]]
+    Criterion = Callable[["StageInput", "StageInput"], Iterable[Problem]]
 
 __all__ = [
     "ANSWER",
@@ -61,6 +62,7 @@ class Target(contract.Target):
 class StageInput(contract.StageInput):
     """`earlier`: the inputs of the newest attempt that passed, by name, each with a digest."""
 
+    target: Target
     earlier: Mapping[str, str] = {}
 
 
@@ -71,14 +73,25 @@ class EarlierResult(Record):
     answer: Callable[[], Mapping[str, Any]]  # what the stage answered; empty if it was skipped
 
 
-class Pipeline(contract.Pipeline):
-    """The code of a pack's stages, for the engine of this package. All of it is optional."""
+class Pipeline:
+    """The code of a pack's stages. All of it is optional."""
 
-    takes_call = True
+    takes_call: ClassVar[bool] = True
+    version: ClassVar[str] = ""  # part of every step key: raise it when a stage's code changes its results
+    stages: ClassVar[Mapping[str, StageCode]] = {}  # the built-in ones, by name
     accepts_edits: ClassVar[bool] = False  # what a person made of a result goes to later stages only; see `missing`
+    checks: ClassVar[Mapping[str, Check]] = {}  # the prerequisites that `requires` names
+    criteria: ClassVar[Mapping[str, Criterion]] = {}  # those that `criteria` names
     guards: ClassVar[Sequence[str]] = ()  # files that no command may change unseen, although git ignores them
 
-    def steps(self, call: Any, targets: Sequence[Any], options: RunOptions) -> Iterator[PipelineStep]:
+    def __init__(self, pack: Pack) -> None:
+        self.pack = pack
+
+    def targets(self, call: Call, paths: Sequence[str]) -> list[Target]:
+        """The targets of `moot run PACK PATH…`."""
+        raise NotImplementedError
+
+    def steps(self, call: Call, targets: Sequence[Target], options: RunOptions) -> Iterator[PipelineStep]:
         """Run the targets: one alone, several as one run with waves."""
         from moot.pipelines.running import run_target
         from moot.pipelines.waves import run_targets
@@ -89,11 +102,31 @@ class Pipeline(contract.Pipeline):
             else run_targets(call, self, targets, options)
         )
 
-    def planned(self, call: Any, target: Any, options: RunOptions) -> PlannedTarget:
+    def planned(self, call: Call, target: Target, options: RunOptions) -> PlannedTarget:
         """What would happen to a target now."""
         from moot.pipelines.planning import planned
 
         return planned(call, self, target, options)
+
+    def prompt(self, given: StageInput) -> str:
+        """What a command gets on standard input."""
+        from moot.runs.prompts import prompt
+
+        return prompt(self.pack, given)
+
+    def answered(self, given: StageInput, answer: Mapping[str, Any]) -> StageOutput:
+        """Turn the answer of a command into an output. Raises `StageError` for an error, or an invalid answer."""
+        from moot.runs.stage_answers import output_of
+
+        return output_of(given, answer)
+
+    def label(self, stage: Stage) -> str:
+        """The name of a stage at the start of its entries in the lists of errors and warnings."""
+        return stage.label
+
+    def also(self, _given: StageInput) -> Mapping[str, str]:
+        """More that the step key of a stage depends on, by name, such as the time of a file's last change."""
+        return {}
 
     def kept(self, _given: StageInput, before: Mapping[str, bytes | None]) -> Mapping[str, bytes | None]:
         """What the files with work of an attempt that did not pass were before it, if a person keeps what is theirs.

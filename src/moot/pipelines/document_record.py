@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from moot.core.deciders.document import MOOT, ShowDocument
-from moot.runs import documents
 from moot.pipelines.performing import are_only_counted
+from moot.runs import documents
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
-    from moot.runs.stage import Stage
     from moot.pipelines.contract import Pipeline, StageError, Target
     from moot.pipelines.performing import StageWork
+    from moot.runs.stage import Stage
 
 
 class DocumentRecord:

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from moot.api.call import Call
-    from moot.runs.stage import Stage
     from moot.core.run import Run, StageTry
     from moot.pipelines.reuse import Earlier
+    from moot.runs.stage import Stage
     from moot.runs.steps import RunOptions
 
 

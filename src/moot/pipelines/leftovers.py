@@ -10,10 +10,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from moot.runs.stage import Stage
     from moot.core.run import StageTry
     from moot.pipelines.contract import Target
     from moot.pipelines.reuse import Reuse
+    from moot.runs.stage import Stage
 
 
 def before_leftover(

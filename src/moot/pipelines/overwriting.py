@@ -12,8 +12,8 @@ import threading  # noqa: TID253 (this module itself is loaded on demand)
 
 from moot.core.record import Record
 from moot.core.text import counted, cut
-from moot.runs import contents
 from moot.pipelines.contract import StageError
+from moot.runs import contents
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

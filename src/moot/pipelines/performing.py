@@ -12,10 +12,10 @@ import time
 from moot.core.record import Record
 from moot.core.text import command_line
 from moot.pipelines import commands, document_care, git_care, surroundings
-from moot.runs import contents, documents
 from moot.pipelines.contract import Problem, ProgramRunner, StageError, StageOutput
 from moot.pipelines.overwriting import WatchedFiles
 from moot.place import processes
+from moot.runs import contents, documents
 from moot.views import queries
 
 TYPE_CHECKING = False
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from typing import Any
 
     from moot.api.call import Call
-    from moot.runs.stage import Stage
     from moot.pipelines.contract import Criterion, StageInput
-    from moot.pipelines.driver import CommandLock
     from moot.pipelines.overwriting import Overwritten
     from moot.pipelines.preparing import Preparation, Prepared, TargetState
+    from moot.place.locks import CommandLock
     from moot.place.processes import Ran
+    from moot.runs.stage import Stage
 
 _DOCUMENT_EVENTS = 500
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from moot.pipelines.driver import Driver
 from moot.pipelines.running import TargetRun
+from moot.place.locks import Driver
 from moot.runs.steps import PlannedStage, PlannedTarget
 
 TYPE_CHECKING = False

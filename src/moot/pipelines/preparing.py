@@ -6,15 +6,16 @@ starts on other contents than those that were checked.
 
 from __future__ import annotations
 
-from moot.core.pack_code import PackCode
-from moot.runs.stage import ANSWER, DOCUMENT
 from moot.core.errors import MootError, Unavailable
 from moot.core.json_codec import loads
+from moot.core.pack_code import PackCode
 from moot.core.record import Record
 from moot.core.text import command_line
 from moot.pipelines import commands, document_care
-from moot.runs import contents, documents, step_keys
 from moot.pipelines.contract import Pipeline, Problem, StageError, StageInput, StageOutput, StageWaits
+from moot.runs import contents, documents, step_keys
+from moot.runs.commands import granted
+from moot.runs.stage import ANSWER, DOCUMENT
 from moot.views import states
 
 TYPE_CHECKING = False
@@ -23,12 +24,11 @@ if TYPE_CHECKING:
     from typing import Any, TypeVar
 
     from moot.api.call import Call
-    from moot.runs.stage import Stage
     from moot.core.handler import Handler
-    from moot.effects.consent import Consent
-    from moot.effects.pinned import PinnedHandler
-    from moot.runs.contents import Contents
     from moot.pipelines.contract import ProgramRunner, Target
+    from moot.runs.consent import Consent, PinnedHandler
+    from moot.runs.contents import Contents
+    from moot.runs.stage import Stage
 
     Found = TypeVar("Found")
 
@@ -249,7 +249,7 @@ class Preparation:
         command = self.command(stage)
         try:
             if command is not None:
-                return commands.granted(self._consented(), command, self.commands.values())
+                return granted(self._consented(), command, self.commands.values())
             if stage.agent == "required" or stage.name not in self.pipeline.stages:
                 raise commands.missing_command(self.call, self.pipeline, stage)
         except Unavailable:

@@ -13,10 +13,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from moot.runs.stage import Stage
     from moot.pipelines.preparing import TargetState
     from moot.pipelines.recording import RunRecord
     from moot.pipelines.reuse import Reuse
+    from moot.runs.stage import Stage
 
 
 def put_back(record: RunRecord, stage: Stage, plan: Reuse, now: TargetState) -> None:

@@ -30,9 +30,9 @@ from moot.core.deciders.run import (
 from moot.core.json_codec import dumps
 from moot.core.record import Record
 from moot.pipelines import seats
-from moot.runs import contents, documents, step_keys
 from moot.pipelines.contract import StageError
 from moot.pipelines.document_record import DocumentRecord
+from moot.runs import contents, documents, step_keys
 from moot.views import states
 
 TYPE_CHECKING = False
@@ -41,13 +41,13 @@ if TYPE_CHECKING:
     from typing import Any
 
     from moot.api.call import Call
-    from moot.runs.stage import Stage
     from moot.core.run import Run, StageTry
     from moot.engine.engine import Outcome
     from moot.pipelines.contract import Pipeline, Target
     from moot.pipelines.performing import StageWork
     from moot.pipelines.preparing import Preparation, Prepared, TargetState
     from moot.pipelines.reuse import Reuse
+    from moot.runs.stage import Stage
     from moot.runs.steps import RunOptions
 
 _REASON = 2000  # characters

@@ -16,10 +16,10 @@ from moot.core.errors import Refused, Unknown, Usage
 from moot.core.record import Record
 from moot.core.run import BEHIND, FAILED, REUSED
 from moot.core.text import command_line
-from moot.runs import contents
 from moot.pipelines.contract import StageError
-from moot.runs.step_keys import FILE
 from moot.pipelines.undoing import last_replaced, restores_of
+from moot.runs import contents
+from moot.runs.step_keys import FILE
 from moot.runs.steps import RestoredFiles
 from moot.views import queries
 
@@ -55,7 +55,7 @@ def restore(
     undo: bool = False,
     dry_run: bool = False,
 ) -> Answer:
-    from moot.pipelines.driver import is_alive
+    from moot.place.locks import is_alive
 
     if undo and (overwritten or stage is not None or attempt is not None):
         raise Usage("undo_or_stage", "--undo takes back the last restore, whatever it was.", "Leave the others out.")

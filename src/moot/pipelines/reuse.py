@@ -29,17 +29,16 @@ from __future__ import annotations
 
 from moot.core.record import Record
 from moot.core.run import BEHIND, INTERRUPTED
-from moot.runs import step_keys
+from moot.runs import history, step_keys
 from moot.runs.contents import NONE, is_of
-from moot.runs import history
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from moot.runs.stage import Stage
     from moot.core.run import Run, StageTry
     from moot.pipelines.contract import Target
+    from moot.runs.stage import Stage
 
 
 _DOCUMENT = "document:"

@@ -16,17 +16,16 @@ from moot.core.deciders.run import FAILED, STOPPED
 from moot.core.errors import Unavailable
 from moot.core.text import command_line, unbroken
 from moot.pipelines import document_care, leftovers, reuse, seats
-from moot.runs import contents, step_keys
 from moot.pipelines.alone import check_alone, check_asked_for, chosen_stages
 from moot.pipelines.contract import EarlierResult, StageError, StageWaits
-from moot.pipelines.driver import CommandLock, Driver, is_alive
 from moot.pipelines.history import TargetHistory, history_of, runs_of
 from moot.pipelines.performing import Performance, Programs, perform
 from moot.pipelines.preparing import Preparation, Unmet
 from moot.pipelines.putting_back import put_back, put_files
 from moot.pipelines.recording import RunRecord
 from moot.pipelines.reuse import ResultEdits
-from moot.runs import history
+from moot.place.locks import CommandLock, Driver, is_alive
+from moot.runs import contents, history, step_keys
 from moot.runs.steps import INTERRUPTION, PipelineStep
 from moot.views import states
 
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from moot.api.call import Call
-    from moot.runs.stage import Stage
     from moot.core.deciders.permit import Seat
     from moot.core.run import Run, StageTry
     from moot.pipelines.contract import Pipeline, Target
@@ -44,6 +42,7 @@ if TYPE_CHECKING:
     from moot.pipelines.preparing import Prepared, TargetState
     from moot.pipelines.recording import Started
     from moot.pipelines.reuse import Earlier, Reuse
+    from moot.runs.stage import Stage
     from moot.runs.steps import RunOptions
 
 _TRIES = 5  # how often a start is prepared again because something changed
@@ -120,7 +119,7 @@ class TargetRun:
             raise
         finally:
             if self._lock is not None:
-                self._lock.close()
+                self._lock.ended()
         document_care.show(self.call, self.target)
         run = self._record.run()
         yield self._step("ended", text=run.ending, outcome=run.outcome)
@@ -314,7 +313,7 @@ class TargetRun:
     def _locked(self) -> CommandLock:
         """The lock for the commands of this run."""
         if self._lock is None:
-            self._lock = CommandLock(self.call.place.state, self._driver.token, self._record.id)
+            self._lock = CommandLock(self.call.place.state, f"{self._driver.token}.{self._record.id}")
         return self._lock
 
     def _following(self, later: Sequence[Stage], work: StageWork) -> tuple[Prepared, str] | None:

@@ -10,8 +10,8 @@ from moot.core.deciders.permit import STAGES, ReturnPermit
 from moot.core.deciders.run import INTERRUPTED, EndRun, EndStage
 from moot.core.errors import Held
 from moot.core.text import command_line
+from moot.place.locks import bury, is_alive
 from moot.runs import documents
-from moot.pipelines.driver import bury, is_alive
 from moot.runs.steps import AwaitedRun
 from moot.views import queries, states
 
@@ -62,7 +62,7 @@ def is_abandoned(state: str, run: Run) -> bool:
 
 def settle(call: Call, run: Run) -> None:
     """Record that a run was interrupted, because its process has ended. Its target is free afterwards."""
-    bury(call.place.state, run.driver, run.id)
+    bury(call.place.state, run.driver, f"{run.driver}.{run.id}")
     pack = next((one for one in call.packs.packs if one.name == run.pack), None)
 
     def act(work: Any) -> None:

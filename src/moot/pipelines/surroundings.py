@@ -13,9 +13,9 @@ from fnmatch import fnmatchcase
 from stat import S_ISLNK, S_ISREG
 
 from moot.core.errors import Unavailable
+from moot.place import gitdir
 from moot.runs.contents import is_temporary
 from moot.runs.file_digests import FileDigests, mark_of
-from moot.place import gitdir
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

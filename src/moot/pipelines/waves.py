@@ -14,10 +14,10 @@ from contextlib import ExitStack
 
 from moot.core.deciders.run import FAILED, INTERRUPTED, PASSED, STOPPED, EndRun, OpenRun, ResumeRun
 from moot.core.errors import MootError, Refused
-from moot.pipelines.driver import Driver
 from moot.pipelines.recording import new_id
 from moot.pipelines.running import run_target
 from moot.pipelines.seats import settle_dead
+from moot.place.locks import Driver
 from moot.place.processes import interruptible
 from moot.runs.steps import INTERRUPTION, PipelineStep
 from moot.views import states

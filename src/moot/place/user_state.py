@@ -1,6 +1,6 @@
 """State of this account outside every repository, in `$XDG_STATE_HOME/moot` (`~/.local/state/moot`).
 
-    allowed/<workspace>      what a person has allowed there (`moot.effects.consent`)
+    allowed/<workspace>      what a person has allowed there (`moot.runs.consent`)
 
 A workspace is identified by the id of its log and its path, so that a copy inherits nothing. A file is used only if no
 other account could have written it: every directory on its path is checked.

@@ -13,8 +13,8 @@ from secrets import token_hex
 from stat import S_IMODE, S_ISLNK, S_ISREG
 
 from moot.core.record import Record
-from moot.runs.contract import StageError
 from moot.place.private_files import is_still, locked, read_all
+from moot.runs.contract import StageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

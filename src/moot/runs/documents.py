@@ -16,10 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
-    from moot.runs.stage import PipelinePack
-    from moot.runs.stage import Stage
     from moot.core.deciders.document import Document
     from moot.runs.contract import DocumentRef
+    from moot.runs.stage import PipelinePack, Stage
     from moot.views.store import Store
 
 FILE = "file"  # the author of what is absorbed while no stage runs
@@ -238,7 +237,9 @@ def commands(
     return found
 
 
-def by_author(pack: PipelinePack, stage: Stage, values: Mapping[str, Any], removed: tuple[str, ...]) -> list[DocumentChange]:
+def by_author(
+    pack: PipelinePack, stage: Stage, values: Mapping[str, Any], removed: tuple[str, ...]
+) -> list[DocumentChange]:
     """What a stage changes, with moot as the author of the lists that all stages share."""
     shared = pack.pipeline.shared if pack.pipeline is not None else ()
     lists = {pointer: value for pointer, value in values.items() if pointer in shared}

@@ -21,12 +21,12 @@ from moot.core.errors import Held, MootError, Refused, Unavailable
 from moot.core.identity import Caller
 from moot.core.record import Record
 from moot.core.task.refusals import to_reopen
-from moot.core.text import age, command_line, one_line, option
+from moot.core.text import age, command_line, option
 from moot.core.timestamps import parse
-from moot.effects import agent_commands
-from moot.place import VARIABLE
+from moot.place import VARIABLE, locks
+from moot.runs import commands
 from moot.runs.answers import NoAnswer
-from moot.runs.driver_lock import DriverLock
+from moot.runs.consent import not_allowed
 from moot.views import queries, states
 
 TYPE_CHECKING = False
@@ -42,11 +42,12 @@ if TYPE_CHECKING:
     from moot.core.handler import Handler
     from moot.core.lifecycle import Lifecycle
     from moot.core.task import Task
-    from moot.effects.consent import Consent
     from moot.place.processes import Ran
+    from moot.runs.consent import Consent
     from moot.views.store import Store
 
 _SYNC = 2.0  # seconds between looks at the protocol's files while a command runs
+_PATIENCE = 0.5  # seconds; other commands hold the lock for an instant, to find out whether a driver lives
 _LOOK = 0.25  # seconds between looks whether an orphaned command has ended
 _REASON = 2000  # characters
 
@@ -167,12 +168,12 @@ class Driving:
         self._consent = consent
         self._agents: dict[str, Member] = {}
         self.id = ""  # of its own run
-        self._lock: DriverLock | None = None
+        self._lock: locks.Lock | None = None
         self._synced = 0.0
 
     def __enter__(self) -> Self:
         self.call.lasting = True
-        self._lock = DriverLock(self.call.place.state, self.pack)
+        self._lock = self._locked()
         for run in self.open_runs():
             if run.task is None:  # the lock is ours, so its driver is dead
                 self._do(run.id, EndRun(outcome=STOPPED, reason="its process ended without recording it"))
@@ -188,6 +189,21 @@ class Driving:
         finally:
             assert self._lock is not None
             self._lock.release()
+
+    def _locked(self) -> locks.Lock:
+        path = locks.path_of(self.call.place.state, locks.DRIVERS, self.pack)
+        lock = locks.take(path, str(os.getpid()), patience=_PATIENCE)
+        if lock is not None:
+            return lock
+        process = locks.note_of(path)
+        which = f" (process {process})" if process else ""
+        raise Held(
+            "already_driven",
+            f"Another `{command_line('run', self.pack)}` drives this workspace{which}.",
+            f"Let it finish, or stop it: `kill {process}`." if process else "Let it finish, or stop it.",
+            pack=self.pack,
+            process=int(process) if process.isdigit() else None,
+        )
 
     # --- runs --------------------------------------------------------------------------------------------------------
 
@@ -229,8 +245,8 @@ class Driving:
 
     def wait_for_orphan(self) -> Iterator[DriverStep]:
         """Wait for a command whose driver was killed: it may still do its part. At most until its time limit."""
-        assert self._lock is not None
-        while (group := self._lock.orphan()) is not None:
+        state = self.call.place.state
+        while (group := locks.left_of(state, self.pack)) is not None:
             run, last = next(((run, run.running) for run in self.open_runs() if run.running), (None, None))
             left = 0.0 if last is None else (parse(last.at) or 0.0) + last.timeout - self.call.clock.wall_seconds()
             if run is None or last is None or left <= 0:
@@ -241,11 +257,11 @@ class Driving:
                     f"End it: `kill -KILL -- -{group}`. Then run this again."
                     if group
                     else "End it, then run this again.",
-                    process=group,
+                    process=group or None,
                 )
             yield DriverStep("waiting", run.id, run.task, last.stage, last.attempt, who=last.who, seconds=round(left))
             until = time.monotonic() + min(left, 60.0)
-            while self._lock.orphan() is not None and time.monotonic() < until:
+            while locks.left_of(state, self.pack) is not None and time.monotonic() < until:
                 time.sleep(_LOOK)
         self.sync()
 
@@ -305,7 +321,7 @@ class Driving:
         """Run the command of a part once, and judge what came of it."""
         pinned = self._consent.granted(part.command)
         if pinned is None:
-            raise not_allowed([part.command])
+            raise not_allowed(self._consent, [part.command])
         try:
             caller = self.acting(part.name, part.role)
             part.begin(caller)
@@ -320,11 +336,10 @@ class Driving:
         last = self.run(run.id).tries[-1]
         about: dict[str, Any] = {"run": run.id, "task": run.task, "stage": part.stage, "attempt": last.attempt}
         about |= {"who": who, "limit": part.limit}
-        assert self._lock is not None
-        file = self._lock.lock_agent()
+        lock = locks.CommandLock(self.call.place.state, self.pack)
         try:
             yield DriverStep("started", **about, text=" ".join(part.command.run), seconds=part.command.timeout)
-            ran = self._ran(last, part, pinned, caller, brief, run, file)
+            ran = self._ran(last, part, pinned, caller, brief, run, lock)
             result = ran if isinstance(ran, StageResult) else self._judged(part, caller, ran, held)
             self._do(run.id, self._ending(last, result, ran if not isinstance(ran, StageResult) else None))
         except Unavailable:
@@ -333,7 +348,7 @@ class Driving:
             self._do(run.id, EndStage(part.stage, last.attempt, "the driver was interrupted", how=INTERRUPTED))
             raise
         finally:
-            self._lock.agent_ended(file)
+            lock.ended()
         what = PASSED if result.passed else FAILED
         more: dict[str, Any] = {}
         if not isinstance(ran, StageResult):
@@ -342,7 +357,7 @@ class Driving:
         return result
 
     def _ran(
-        self, last: StageTry, part: Part, pinned: Any, caller: Caller, brief: str, run: Run, file: int
+        self, last: StageTry, part: Part, pinned: Any, caller: Caller, brief: str, run: Run, lock: locks.CommandLock
     ) -> Ran | StageResult:
         call, begun = self.call, time.monotonic()
         label = f"{run.task}: {part.stage}, attempt {last.attempt} of {part.limit}"
@@ -358,20 +373,19 @@ class Driving:
             except Unavailable:
                 pass  # the command goes on; what cannot be stored is stored later
 
-        assert self._lock is not None
-        lock = self._lock
-        given = agent_commands.AgentInput(
+        given = commands.CommandInput(
             brief=brief,
             env=call.env,
             own=self._identity(caller, run),
             alive=alive,
             show=call.output if self.options.output else None,
-            hold=file,
-            started=lambda process, _since: lock.agent_started(file, process),
+            hold=(lock.file,),
+            started=lock.started,
+            mark=lock.mark,
         )
         try:
-            return agent_commands.run(pinned, given)
-        except agent_commands.CannotStart as error:
+            return commands.run(pinned, given)
+        except commands.CannotStart as error:
             return StageResult(passed=False, text=str(error), hopeless=True)
         finally:
             call.progress(label, 1, 1)
@@ -436,17 +450,6 @@ class Driving:
         """Absorb what was written into the protocol's files."""
         self.call.sync()
         self._synced = time.monotonic()
-
-
-def not_allowed(commands: Sequence[Handler]) -> Refused:
-    names = [command.name for command in commands]
-    what = "; ".join(f"{command.name} would {one_line(command.what, 200)}" for command in commands)
-    return Refused(
-        "not_allowed",
-        f"Nobody has allowed these commands of moot.toml on this machine: {what}.",
-        f"Inspect and allow them: `{command_line('allow', *names)}`.",
-        commands=names,
-    )
 
 
 def _ended(ran: Ran, timeout: float) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import time
+from functools import partial
 
 from moot.core.errors import Unavailable
 from moot.core.record import Record
@@ -101,8 +102,8 @@ class Programs(ProgramRunner):
 class Attempt(Record):
     """One attempt at a stage: what is needed besides what was prepared.
 
-    since, at: the position and the time of the commit that started it. before: the surroundings after the command of the
-    stage before, if that ended in the same commit, so that what changes between the two does not go unnoticed.
+    since, at: the position and the time of the commit that started it. before: the surroundings after the command of
+    the stage before, if that ended in the same commit, so that what changes between the two does not go unnoticed.
     """
 
     run: str
@@ -131,8 +132,9 @@ def perform(prepared: Prepared, preparation: Preparation, how: Attempt) -> Stage
                 prepared = _refined(prepared, preparation, work.output)
             intact = _intact(preparation)
             how = how.replace(before=how.before or how.around.look())
-            work = work.replace(ran=_commanded(prepared, preparation, how))
-            found = _answered(prepared, preparation, work.ran)
+            ran = _commanded(prepared, preparation, how)
+            work = work.replace(ran=ran)
+            found = _answered(prepared, preparation, ran)
             _apply(prepared, preparation, found)
             work = work.replace(output=_both(work.output, found))
     except StageError as error:
@@ -216,7 +218,7 @@ def _commanded(prepared: Prepared, preparation: Preparation, how: Attempt) -> Ra
                 own=own,
                 alive=alive,
                 show=site.output if how.output else None,
-                hold=how.lock.file,
+                hold=(how.lock.file,),
                 started=how.lock.started,
                 mark=how.lock.mark,
                 words=_words(prepared),
@@ -253,8 +255,10 @@ def _answered(prepared: Prepared, preparation: Preparation, ran: Ran) -> StageOu
             answer = yaml_answer(ran.output.tail.decode("utf-8", "replace"))
             found = preparation.pack_code("answered", lambda: preparation.pipeline.answered(prepared.given, answer))
         except (StageError, NoAnswer) as error:
-            cut = "" if ran.output.whole else (
-                f"; of its {ran.output.size >> 10} KiB, the last {len(ran.output.tail) >> 10} were read"
+            cut = (
+                ""
+                if ran.output.whole
+                else (f"; of its {ran.output.size >> 10} KiB, the last {len(ran.output.tail) >> 10} were read")
             )
             text = f"{error}{cut}{f' ({failed})' if failed else ''}"
             if isinstance(error, StageError):
@@ -346,7 +350,7 @@ def _criteria(prepared: Prepared, preparation: Preparation, work: StageWork) -> 
         if criterion is None:
             found.append(Problem(f"the pack has no criterion {name!r}"))
             continue
-        held = preparation.problems(f"criteria.{name}", lambda one=criterion: one(prepared.before, after))
+        held = preparation.problems(f"criteria.{name}", partial(criterion, prepared.before, after))
         found += [one.replace(text=f"{one.text} ({name})") if one.blocks else one for one in held]
     return found
 

@@ -12,9 +12,7 @@ from moot.core.pack_code import PackCode
 from moot.core.record import Record
 from moot.core.run import FAILED, INTERRUPTED
 from moot.core.text import closest, command_line, fence
-from moot.runs import contents, documents, step_keys
-from moot.runs.commands import CLIENTS, obstacle
-from moot.runs.consent import not_allowed, unusable
+from moot.runs import commands, contents, documents, step_keys
 from moot.runs.contract import Pipeline, Problem, StageError, StageInput, StageWaits
 from moot.runs.stage import ANSWER, DOCUMENT
 from moot.views import states
@@ -41,9 +39,7 @@ _PRINTED = 2000  # characters of what a failed command printed, for the next att
 class Unmet(Exception):
     """A prerequisite does not hold. Nothing was started."""
 
-    def __init__(
-        self, text: str, advice: str = "", problems: Iterable[Problem] = (), missing: str = ""
-    ) -> None:
+    def __init__(self, text: str, advice: str = "", problems: Iterable[Problem] = (), missing: str = "") -> None:
         super().__init__(text)
         self.text, self.advice, self.problems = text, advice, tuple(problems)
         self.missing = missing  # the earlier stage that must run first
@@ -248,25 +244,17 @@ class Preparation:
 
     def _pinned(self, stage: Stage) -> PinnedHandler | None:
         """The command of a stage, as it was allowed. Raises `Unmet` if it is needed, but missing or not allowed."""
-        command, consent = self.command(stage), self.site.consent
+        command = self.command(stage)
         if command is None:
             if stage.agent == "required" or stage.name not in self.pipeline.stages:
                 raise Unmet(*_missing(self.pack.name, stage))
             return None
         try:
-            pinned = consent.granted(command)
-            if pinned is None:
-                if (why := obstacle(consent.pinned(command))) is not None:
-                    raise unusable(command, why)
-                others = [one for one in self._commands.values() if one is not command and not consent.allows(one)]
-                raise not_allowed(consent, [command, *others])
-            if (why := obstacle(pinned)) is not None:
-                raise unusable(command, why)
+            return commands.granted(self.site.consent, command, self._commands.values())
         except Unavailable:
             raise
         except MootError as error:
             raise Unmet(error.message.rstrip("."), error.remedy) from error
-        return pinned
 
     # --- code of the pack ---------------------------------------------------------------------------------------------
 
@@ -341,6 +329,4 @@ def too_early(missing: Stage, reason: str = "") -> Unmet:
 
 def _missing(pack: str, stage: Stage) -> tuple[str, str]:
     text = f"The stage {stage.said} needs a command: moot.toml does not set run.{pack}.{stage.name}"
-    return text, f"In the table [run.{pack}] of moot.toml, add for example: {stage.name} = {CLIENTS[0]}. Then allow it: " + (
-        f"`{command_line('allow', f'{pack}.{stage.name}')}`."
-    )
+    return text, f"In the table [run.{pack}] of moot.toml, add for example: {stage.name} = {commands.EXAMPLE}"

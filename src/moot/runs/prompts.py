@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from moot.runs.stage import ANSWER, DOCUMENT
 from moot.core.json_codec import dumps
+from moot.runs.stage import ANSWER, DOCUMENT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -416,7 +416,7 @@ def new_id(work: Any) -> str:
 
 def look_up(site: Site) -> None:
     """Let decisions ask for the digests of files."""
-    site.engine.lookups |= {"target files": _digests, "document file": lambda about: contents.fingerprint(*about)}
+    site.engine.lookups |= {"target files": _digests, "document file": _fingerprint}
 
 
 def _digests(about: tuple[str, tuple[str, ...], tuple[str, ...]]) -> tuple[tuple[str, str], ...]:
@@ -424,3 +424,7 @@ def _digests(about: tuple[str, tuple[str, ...], tuple[str, ...]]) -> tuple[tuple
         return tuple(contents.digests(*about).items())
     except StageError:
         return ()
+
+
+def _fingerprint(about: tuple[str, str, tuple[str, ...]]) -> str:
+    return contents.fingerprint(*about)

@@ -17,12 +17,19 @@ if TYPE_CHECKING:
     class PipelinePack(Protocol):
         """What the runner knows of a pack."""
 
-        name: str
-        title: str
-        version: str
-        stages: tuple[Stage, ...]
-        pipeline: PipelineSpec | None
-        mirrors: tuple[Any, ...]
+        @property
+        def name(self) -> str: ...
+        @property
+        def title(self) -> str: ...
+        @property
+        def version(self) -> str: ...
+        @property
+        def stages(self) -> tuple[Stage, ...]: ...
+        @property
+        def pipeline(self) -> PipelineSpec | None: ...
+        @property
+        def mirrors(self) -> tuple[Any, ...]: ...
+
 
 DOCUMENT, ANSWER = "document", "answer"  # what a stage can read besides files
 EVERY = "*"

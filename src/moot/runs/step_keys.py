@@ -15,20 +15,19 @@ from __future__ import annotations
 
 from hashlib import sha256  # noqa: TID253 (this module itself is loaded on demand)
 
-from moot.runs.stage import ANSWER, DOCUMENT, EVERY
 from moot.core.json_codec import dumps_sorted
 from moot.runs import documents
 from moot.runs.contents import NONE, is_of
 from moot.runs.history import word
+from moot.runs.stage import ANSWER, DOCUMENT, EVERY
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from moot.runs.stage import PipelinePack
-    from moot.runs.stage import Stage
     from moot.runs.contract import Target
+    from moot.runs.stage import PipelinePack, Stage
 
 FILE = "file:"
 _PRESENTATION = ("title", "timeout", "after")  # do not change a result

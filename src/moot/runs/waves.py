@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
     from moot.core.run import Run
     from moot.runs.contract import Pipeline, Target
+    from moot.runs.preparation import TargetState
+    from moot.runs.reuse import Plan
     from moot.runs.site import Site
     from moot.runs.steps import RunOptions
 
@@ -100,9 +102,7 @@ def _opened(site: Site, pipeline: Pipeline, targets: Sequence[Target], options: 
     return name
 
 
-def _repeated(
-    site: Site, pipeline: Pipeline, targets: Sequence[Target], options: RunOptions, driver: Driver
-) -> Any:
+def _repeated(site: Site, pipeline: Pipeline, targets: Sequence[Target], options: RunOptions, driver: Driver) -> Any:
     """Record the runs that reuse everything, many in one commit. Yields their steps, and returns their targets."""
     done: list[Target] = []
     if options.only or options.until or options.again:
@@ -124,12 +124,10 @@ def _repeated(
         if found:
             recorded: list[Any] = []
 
-            def act(work: Any, found: Any = found, recorded: list[Any] = recorded) -> None:
+            def act(work: Any, found: Any = tuple(found), recorded: list[Any] = recorded) -> None:
                 recorded.clear()
-                free = not work.state("permit", STAGES).seats
-                recorded.extend(
-                    one for one in found if free and one[0].record.repeat(work, one[0].history.current, options, *one[1:])
-                )
+                if not work.state("permit", STAGES).seats:
+                    recorded += [one for one in found if _repeat(work, one, options)]
 
             site.commit(act, [question for run, _, _ in found for question in run.record.asks()])
             for run, plan, _ in recorded:
@@ -138,6 +136,11 @@ def _repeated(
                 yield run.ended()
                 done.append(run.target)
     return done
+
+
+def _repeat(work: Any, found: tuple[TargetRun, Plan, TargetState], options: RunOptions) -> bool:
+    run, plan, now = found
+    return run.record.repeat(work, run.history.current, options, plan, now)
 
 
 class _Waves:

@@ -126,7 +126,8 @@ def _loaded(place: Place, env: Mapping[str, str], *, keep: bool, files: bool) ->
     requests: Requests | None = None
     if settings.handlers or packs.having("effects"):
         from moot.api.protocol.pack_effects import asking
-        from moot.effects.requests import Requests, handlers_of
+        from moot.core.handler import handlers_of
+        from moot.runs.requests import Requests
 
         requests = Requests(handlers_of(settings.handlers), env.get("MOOT_EFFECT_KEY"), asking(packs))
     mirrors: Mirrors | None = None

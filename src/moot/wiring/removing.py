@@ -17,13 +17,12 @@ from moot.core.errors import Held, MootError, Unavailable
 from moot.core.identity import decide
 from moot.core.task.leases import has_lapsed
 from moot.core.text import counted
-from moot.engine import runners
 from moot.guard import hooks
 from moot.logs.sqlite import bell
 from moot.logs.sqlite.file import LOCK, NAME
 from moot.logs.sqlite.lock import WriterLock
 from moot.mirrors import git_exclude
-from moot.place import gitdir, worktrees
+from moot.place import gitdir, locks, worktrees
 from moot.place import settings as setting
 from moot.place.private_files import forbidden
 from moot.views import queries
@@ -117,7 +116,7 @@ class WorkspaceRemoval:
         users = [
             *(f"{name} works here" for name in self._here[:5]),
             *([f"{counted(len(self._here) - 5, 'other agent')} too"] if len(self._here) > 5 else []),
-            *(["`moot handle` performs effects"] if runners.anybody_runs(self._place.state) else []),
+            *(["`moot handle` performs effects"] if locks.anybody_runs(self._place.state) else []),
             *([f"{waiting} for events"] if listening else []),
         ]
         if users:

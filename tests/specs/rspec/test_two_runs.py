@@ -15,8 +15,8 @@ import pytest
 
 from moot import Workspace
 from moot.packs.rspec.cover import WARNED
-from moot.runs import contents
 from moot.pipelines.overwriting import WatchedFiles
+from moot.runs import contents
 from tests.specs.rspec.test_runs import BOOK, SHELF
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from moot.runs.stage import Stage
 from moot.pipelines.contract import StageInput, Target
+from moot.runs.stage import Stage
 from tests.specs.rspec_v1.documents import PAYMENT
 
 SPEC = "spec/services/payment_service_spec.rb"

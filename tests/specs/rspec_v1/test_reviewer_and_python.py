@@ -7,10 +7,10 @@ import shutil
 import pytest
 
 from moot import MootError, Workspace
-from moot.runs.stage import Stage
 from moot.packs.rspec_v1.analyzing import run_analysis
 from moot.packs.rspec_v1.methods import RspecV1Methods
 from moot.pipelines.contract import StageError, StageInput, Target
+from moot.runs.stage import Stage
 from tests.specs.rspec_v1.shop import METADATA, REPORT, SOURCE, SPEC, Shop
 
 

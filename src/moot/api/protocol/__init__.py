@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
     from moot.api.answer import Answer
     from moot.api.call import Call
-    from moot.core.pack_code import PackCode
     from moot.api.protocol.pack_files import FileProblem, PackFiles
     from moot.api.protocol.pack_views import Concern, PackView
-    from moot.runs.stage import PipelineSpec, Stage
     from moot.core.handler import Handler
     from moot.core.lifecycle import Lifecycle
+    from moot.core.pack_code import PackCode
     from moot.core.reactions import Reaction
     from moot.core.schema import Defect
     from moot.core.task import Task
     from moot.engine.unit_of_work import Work
+    from moot.runs.stage import PipelineSpec, Stage
     from moot.views.journal import Happening
     from moot.views.store import Store
 

@@ -12,7 +12,6 @@ import os
 
 from moot.api.protocol.briefs import problems as brief_problems
 from moot.api.protocol.loading import overlap
-from moot.runs.stage import ANSWER, DOCUMENT, seconds
 from moot.core.deciders.custom_event import is_type, is_word
 from moot.core.deciders.message import WANTS
 from moot.core.errors import MootError, Usage
@@ -23,6 +22,7 @@ from moot.core.record import Record
 from moot.core.schema import check_schema, placed
 from moot.core.schema.phrases import NOTHING, pointed
 from moot.core.text import closest
+from moot.runs.stage import ANSWER, DOCUMENT, seconds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

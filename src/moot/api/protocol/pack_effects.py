@@ -7,9 +7,9 @@ allowed them. Its handlers get the event in the form of the pack.
 
 from __future__ import annotations
 
+from moot.core.handler import Handler, handlers_of
 from moot.core.pack_code import PackCode
-from moot.core.handler import Handler
-from moot.effects.requests import EffectRequest, handlers_of
+from moot.runs.requests import EffectRequest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

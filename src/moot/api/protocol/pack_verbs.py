@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from moot.api import catalogue
 from moot.api.catalogue import KINDS, Verb
-from moot.core.pack_code import PackCode
 from moot.core.errors import Usage
+from moot.core.pack_code import PackCode
 from moot.core.text import command_line, option
 
 TYPE_CHECKING = False

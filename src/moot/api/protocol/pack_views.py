@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from itertools import islice
 
-from moot.core.pack_code import PackCode
 from moot.core.errors import Refused
+from moot.core.pack_code import PackCode
 from moot.core.record import Record
 
 TYPE_CHECKING = False

@@ -241,7 +241,7 @@ def _log(call: Call) -> Finding:
 
 def _effects(call: Call) -> list[str]:
     """Parked effects, and effects that wait while no runner performs them."""
-    from moot.engine.runners import anybody_runs
+    from moot.place.locks import anybody_runs
     from moot.views.effects import counts
 
     idle = not anybody_runs(call.place.state)

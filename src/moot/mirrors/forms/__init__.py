@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from moot.core.pack_code import PackCode
 from moot.core.errors import Usage
+from moot.core.pack_code import PackCode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from moot.api.answer import Notice
 from moot.api.protocol.form import Taken
 from moot.api.protocol.journal_lines import WARN, note
 from moot.core.deciders.document import ChangeDocument, OpenDocument
-from moot.core.errors import Unavailable
 from moot.packs.orchestrator.statuses import DRIVER
-from moot.place.private_files import discard, locked, make_folder, open_private, write_private
+from moot.place.locks import is_alive
+from moot.place.private_files import discard, make_folder, write_private
 from moot.views import states
 
 TYPE_CHECKING = False
@@ -71,25 +71,12 @@ def change(work: Work, leaves: Mapping[str, object], gone: tuple[str, ...] = ())
 
 def has_died(call: Call) -> bool:
     """Whether the driver that is shown as running has ended."""
-    if not _is_dead(call):
+    if is_alive(call.place.state, PACK):
         return False
     if states.state(call.engine.store, "document", DOCUMENT)[0].leaves.get(DRIVER[0]):
         return True
     discard(_marker(call))  # its end is recorded
     return False
-
-
-def _is_dead(call: Call) -> bool:
-    try:
-        lock = open_private(os.path.join(call.place.state, "drivers", PACK), os.O_RDWR)
-    except FileNotFoundError:
-        return True
-    except (OSError, Unavailable):
-        return False  # not known: a later command finds out
-    try:
-        return locked(lock)
-    finally:
-        os.close(lock)
 
 
 def record_end(work: Work) -> Taken:

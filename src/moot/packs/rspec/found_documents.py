@@ -5,8 +5,8 @@ from __future__ import annotations
 from moot.core import strict_yaml
 from moot.core.errors import Refused
 from moot.packs.rspec.document_check import REMNANTS
-from moot.runs import contents
 from moot.pipelines.contract import StageError
+from moot.runs import contents
 from moot.views import states
 
 TYPE_CHECKING = False

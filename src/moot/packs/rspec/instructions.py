@@ -85,8 +85,8 @@ def _command(call: Call) -> Handler:
 
 def _ran(call: Call, command: Handler, prompt: str) -> Ran:
     from moot.api.verbs.effects.allow import consent_of
-    from moot.effects import agent_commands
-    from moot.pipelines.commands import granted
+    from moot.runs import commands
+    from moot.runs.commands import granted
 
     def alive() -> None:
         try:
@@ -95,10 +95,10 @@ def _ran(call: Call, command: Handler, prompt: str) -> Ran:
             pass  # the command goes on
 
     own = {"MOOT_STAGE": DISCOVERY}
-    given = agent_commands.AgentInput(brief=prompt, env=call.env, own=own, alive=alive)
+    given = commands.CommandInput(brief=prompt, env=call.env, own=own, alive=alive)
     try:
-        return agent_commands.run(granted(consent_of(call), command), given)
-    except agent_commands.CannotStart as error:
+        return commands.run(granted(consent_of(call), command), given)
+    except commands.CannotStart as error:
         raise _useless(str(error)) from error
 
 

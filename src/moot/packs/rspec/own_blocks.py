@@ -29,8 +29,8 @@ def written(call: Call, runs: Iterable[Run], target: Target) -> bytes | None:
 
     `runs`: of the target's document.
     """
-    from moot.runs import contents
     from moot.pipelines.contract import StageError
+    from moot.runs import contents
 
     path = target.paths["spec"][0]
     try:
@@ -54,8 +54,8 @@ def kept(call: Call, runs: Iterable[Run], target: Target) -> dict[str, str]:
 
     If the source has changed since, the person is asked again.
     """
-    from moot.runs import contents
     from moot.pipelines.contract import StageError
+    from moot.runs import contents
 
     path, source = target.paths["spec"][0], target.paths["source"][0]
     name = target.parameters["discovery"]["class_name"]

@@ -34,8 +34,8 @@ from moot.packs.rspec.rspec_runs import RspecCommand, run_rspec
 from moot.packs.rspec.stage_documents import document_of, structure_of
 from moot.packs.rspec.untouched import kept_beside, kept_outside, repaired_outside
 from moot.packs.ruby.loaded_files import LOADED
-from moot.runs.contents import digest
 from moot.pipelines.contract import Pipeline, Problem, StageError, StageOutput, StageWaits
+from moot.runs.contents import digest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from moot.packs.rspec_v1.method_block import NoBlock, find_block
 from moot.packs.rspec_v1.polishing import Block
 from moot.packs.ruby.regular_files import read_regular
 from moot.packs.ruby.watched_examples import COUNTING, lacks_counting
-from moot.runs import contents
 from moot.pipelines.contract import Problem, StageError, StageOutput
 from moot.place.processes import NotStarted
+from moot.runs import contents
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     from moot.api.protocol.briefs import RoleBrief
-    from moot.runs.stage import Stage
     from moot.api.verbs.brief import RoleSummary
     from moot.api.verbs.effects.allow import Allowed
     from moot.api.verbs.effects.effects import KnownEffect
@@ -23,10 +22,11 @@ if TYPE_CHECKING:
     from moot.api.verbs.runs.run import PlannedRun
     from moot.api.verbs.runs.status import RunStatus, WavesStatus
     from moot.core.deciders.run import Run
-    from moot.effects.attempts import Performed
     from moot.guard.hooks import GuardRemoved, GuardStatus
     from moot.guard.verbs import GuardVerdict
     from moot.runs.drivers import DriverStep
+    from moot.runs.effects import Performed
+    from moot.runs.stage import Stage
     from moot.runs.steps import PipelineStep, PlannedTarget, RestoredFiles
     from moot.transfer.redact import RedactedField
     from moot.transfer.verbs import Copied, Exported

@@ -15,9 +15,8 @@ if TYPE_CHECKING:
 
     from moot.api.call import Call
     from moot.core.handler import Handler
-    from moot.effects.consent import Consent
-    from moot.effects.pinned import PinnedHandler
     from moot.place.settings import Settings
+    from moot.runs.consent import Consent, PinnedHandler
 
 _COVERED = (
     "Covered: the workspace files listed above, which the command names (also after `=`, `@` or an option letter).",
@@ -91,7 +90,7 @@ def permit(call: Call, handlers: tuple[Handler, ...], *, yes: bool) -> Answer:
     person = ["--person"] if call.caller.why == "--person" else []
     words = ["moot allow", *(one.name for one in handlers), *person]
     confirm(call, lines, " ".join(words), yes=yes)
-    consent.give({one.digest: one.handler.name for one in pinned})
+    consent.give(pinned)
     return _answer([one.replace(allowed=True) for one in asked])
 
 
@@ -161,7 +160,7 @@ def commands_of(call: Call) -> tuple[Handler, ...]:
     """The commands of agents that `moot run` starts."""
     if not call.settings.runs:
         return ()
-    from moot.effects.agent_commands import commands_of as made
+    from moot.core.handler import commands_of as made
 
     return made(call.settings.runs)
 
@@ -186,8 +185,8 @@ def named(handlers: tuple[Handler, ...], names: tuple[str, ...]) -> tuple[Handle
 
 
 def consent_of(call: Call) -> Consent:
-    from moot.effects.consent import Consent
     from moot.place import worktrees
+    from moot.runs.consent import Consent
 
     place = call.place
     root = place.main_root or place.root  # handlers run there, whatever the caller's worktree; agents run in that one

@@ -102,11 +102,11 @@ def retry(call: Call, ids: tuple[str, ...], reason: str | None) -> Answer:
 
 
 def drop(call: Call, ids: tuple[str, ...], reason: str) -> Answer:
-    from moot.engine import runners
+    from moot.place import locks
     from moot.views import states
 
     named = tuple(dict.fromkeys(ids))
-    store, locks = call.engine.read(), []
+    store, held = call.engine.read(), []
     dead: dict[str, tuple[str, int]] = {}  # effects whose runner has died: the runner and the attempt
 
     def act(work: Work) -> None:
@@ -117,13 +117,14 @@ def drop(call: Call, ids: tuple[str, ...], reason: str) -> Answer:
     try:
         for effect in (states.state(store, "effect", name)[0] for name in named):
             if effect.status == "taken" and effect.runner:
-                lock = runners.lock_effect(call.place.state, effect.id, call.caller.agent or call.login)
+                path = locks.path_of(call.place.state, locks.EFFECTS, effect.id)
+                lock = locks.take(path, call.caller.agent or call.login)
                 if lock is not None:  # its lock is free
-                    locks.append(lock)
+                    held.append(lock)
                     dead[effect.id] = effect.runner, effect.attempt
         call.commit(act)
     finally:
-        for lock in locks:
+        for lock in held:
             lock.release()
     return Answer(result={"dropped": list(named)}, say=(f"dropped: {', '.join(named)}",))
 

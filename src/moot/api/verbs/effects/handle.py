@@ -17,9 +17,8 @@ if TYPE_CHECKING:
     from moot.api.call import Call
     from moot.core.event import Event
     from moot.core.handler import Handler
-    from moot.effects.attempts import Performed
-    from moot.effects.runner import Runner
     from moot.engine.unit_of_work import Work
+    from moot.runs.effects import Performed, Runner
 
 _WIDTH = 160
 _FAILED = 6  # the exit code if an effect failed
@@ -61,8 +60,8 @@ def handle(call: Call, drain: bool, limit: int | None) -> Answer:
 
 
 def _performed(runner: Runner, *, drain: bool = False, limit: int | None = None) -> Iterator[Answer]:
-    from moot.effects.attempts import Hint
     from moot.place.processes import interruptible
+    from moot.runs.effects import Hint
 
     with interruptible():
         for found in runner.perform(drain=drain, limit=limit):
@@ -81,18 +80,15 @@ def _line(found: Performed) -> str:
 
 def _runner(call: Call) -> Runner:
     from moot.api.protocol.pack_effects import event_for
-    from moot.effects.attempts import RunnableHandlers
-    from moot.effects.runner import Runner, RunnerSetup
     from moot.place import settings
+    from moot.runs.effects import Handlers, Runner, RunnerSetup
 
     env = dict(call.env)
     setup = RunnerSetup(
         state=call.place.state,
         env=env,
         by=lambda work: call.actor(work).principal,
-        handlers=RunnableHandlers(
-            lambda: allowing.handlers_of(call, settings.load(call.place)), allowing.consent_of(call)
-        ),
+        handlers=Handlers(lambda: allowing.handlers_of(call, settings.load(call.place)), allowing.consent_of(call)),
         deliver=lambda work, handler, event: _deliver(call, work, handler, event),
         shown=lambda handler, event: event_for(call, handler, event),
         alive=call.stamp,

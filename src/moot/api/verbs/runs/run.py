@@ -277,8 +277,8 @@ def _commands(call: Call, driver: PackDriver) -> dict[str, Handler]:
 def _check_ready(call: Call, commands: dict[str, Handler]) -> None:
     """Refuse before anything happens if a command is not allowed, or cannot be run."""
     from moot.api.verbs.effects.allow import consent_of
-    from moot.effects.agent_commands import obstacle
-    from moot.runs.drivers import not_allowed
+    from moot.runs.commands import obstacle
+    from moot.runs.consent import not_allowed
 
     consent = consent_of(call)
     for command in commands.values():
@@ -292,12 +292,12 @@ def _check_ready(call: Call, commands: dict[str, Handler]) -> None:
             )
     unallowed = [command for command in commands.values() if not consent.allows(command)]
     if unallowed:
-        raise not_allowed(unallowed)
+        raise not_allowed(consent, unallowed)
 
 
 def _agents_planned(call: Call, driver: PackDriver, commands: dict[str, Handler], options: DriveOptions) -> Answer:
     from moot.api.verbs.effects.allow import consent_of
-    from moot.effects.agent_commands import obstacle
+    from moot.runs.commands import obstacle
 
     consent = consent_of(call)
     planned = tuple(

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def site_of(call: Call) -> Site:
-    """The parts of this call. Its verb works between its commits, so an error is an error, whatever it stored before."""
+    """The parts of this call. Its verb works between its commits: an error is an error, whatever it stored before."""
     from moot.api.verbs.effects.allow import commands_of, consent_of
 
     call.lasting = True

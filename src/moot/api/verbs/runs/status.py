@@ -12,7 +12,7 @@ from moot.core.record import Record
 from moot.core.run import BEHIND, FAILED, PASSED
 from moot.core.text import command_line, one_line, option
 from moot.core.timestamps import parse
-from moot.runs.driver_lock import is_driven
+from moot.place.locks import is_alive
 from moot.runs.history import runs_of, usual_seconds
 from moot.views import queries, states
 
@@ -111,7 +111,7 @@ def of_target(call: Call, run: Run, usual: Mapping[str, float] | None = None) ->
     if usual is None:
         usual = usual_seconds(call.engine.read(), run.pack) if run.open else {}
     now = call.clock.wall_seconds()
-    dead = run.open and bool(run.driver) and not is_driven(call.place.state, run.driver)
+    dead = run.open and bool(run.driver) and not is_alive(call.place.state, run.driver)
     return RunStatus(
         run=run.id,
         pack=run.pack,
@@ -130,7 +130,7 @@ def of_target(call: Call, run: Run, usual: Mapping[str, float] | None = None) ->
 def _state(call: Call, run: Run) -> str:
     if run.ending:
         return run.ending
-    if run.driver and not is_driven(call.place.state, run.driver):
+    if run.driver and not is_alive(call.place.state, run.driver):
         at = run.running.stage if run.running is not None else ""
         return f"interrupted at {at}" if at else INTERRUPTED
     seat = states.state(call.engine.peek(), "permit", STAGES)[0].seat(run.id)
@@ -197,7 +197,7 @@ def concerns(call: Call, pack: str) -> Iterator[Concern]:
     """For each unfinished task whose last run stopped in the middle. None while a driver lives."""
     store, seen = call.engine.read(), set[str]()
     newest = [run for run in queries.things(store, "run", _LOOKED_AT, ended=True) if run.pack == pack and run.task]
-    if not newest or call.past is not None or is_driven(call.place.state, pack):
+    if not newest or call.past is not None or is_alive(call.place.state, pack):
         return
     for run in newest:
         if run.task in seen:

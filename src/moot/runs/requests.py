@@ -16,18 +16,13 @@ from moot.views import states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from typing import Any
+    from collections.abc import Callable, Iterable, Sequence
 
     from moot.core.deciders.effect import Effect
     from moot.engine.unit_of_work import Work
     from moot.views.store import Store
 
 _LETTERS = 10  # of the random part of an id: among a million ids, a collision has a chance of 1 in 2,000
-
-
-def handlers_of(settings: Iterable[Mapping[str, Any]]) -> tuple[Handler, ...]:
-    return tuple(Handler.of(fields) for fields in settings)
 
 
 class EffectRequest(Record):

@@ -1,6 +1,8 @@
-"""Pins a handler to its exact content on this machine, with the bytes of every file that its command names.
+"""What a person has allowed on this machine: handlers and commands of a repository, pinned to their exact bytes.
 
-A person allows the digest of this content. moot then runs exactly the bytes that were digested:
+A repository is untrusted. None of its commands runs until a person has allowed its exact content on this machine.
+Consent is stored outside every repository, per workspace (`moot.place.user_state`). A person allows the digest of what
+a command would do (`pin`), and moot then runs exactly the bytes that were digested:
 
     run       the words, the directory, the names of the variables; the program by its resolved path, or by its bytes
               if it is a file of the workspace; and each regular file of the workspace that a word names
@@ -14,24 +16,149 @@ Files that a program reads, imports or starts by itself are not covered, and the
 from __future__ import annotations
 
 import os
+import time
 from hashlib import sha256  # noqa: TID253 (this module itself is loaded on demand)
 from stat import S_ISREG
 
+from moot.core.errors import Refused, Unavailable
 from moot.core.json_codec import dumps
 from moot.core.record import Record
+from moot.core.text import command_line, one_line
+from moot.place import caches, user_state
 from moot.place.environment import BASE, real_path, search_path
-from moot.place.private_files import outside
+from moot.place.private_files import outside, unsafe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from typing import Any
 
     from moot.core.handler import Handler
 
+_FOLDER = "allowed"
 _RUN_TEXT = frozenset(("sh", "bash", "dash", "ash", "zsh", "ksh", "fish", "python"))  # with -c
 _INTERPRETERS = _RUN_TEXT | {"perl", "ruby", "node", "php", "lua"}
 _LARGEST = 64 << 20  # bytes of all files of a handler
 _LONGEST = 255  # bytes of a first line that systems read whole
+_WIDTH = 200  # characters of a command in an error
+
+
+class Consent:
+    """The consent for one workspace. `workspace` is the id of its log; its path counts too: a copy inherits nothing.
+
+    Handlers run in `root`, commands of agents in `here`. Files in them, in other worktrees and in the state directory
+    belong to the workspace. `more` returns the current worktrees, because they can change while a runner runs.
+
+    A line of the file has a digest, the name that it was allowed for, and digests of the files that were covered.
+    """
+
+    def __init__(
+        self,
+        env: Mapping[str, str],
+        workspace: str,
+        state: str,
+        root: str,
+        here: str | None = None,
+        more: Callable[[], Iterable[str]] = tuple,
+    ) -> None:
+        self._env = env
+        self._more = more
+        self._here = os.path.realpath(here or root)
+        self._roots = tuple(os.path.realpath(path) for path in (root, state, self._here))
+        self._name = user_state.workspace_name(workspace, state)
+        self.root = self._roots[0]  # where its commands run
+        self.path = os.path.join(user_state.home(env), _FOLDER, self._name)
+        self._seen: list[Any] = []  # the signature of the file that `_known` was read from; empty: read it again
+        self._known: dict[str, list[str]] = {}
+
+    def pinned(self, handler: Handler) -> PinnedHandler:
+        """What the handler would do now, with the bytes of its files."""
+        return pin(handler, self._here if handler.stage else self.root, self._env, *self._roots, *self._more())
+
+    def allows(self, handler: Handler) -> bool:
+        return self.granted(handler) is not None
+
+    def granted(self, handler: Handler) -> PinnedHandler | None:
+        """What the handler would do now, if exactly that is allowed; otherwise None."""
+        known = self.known()
+        pinned = self.pinned(handler) if known else None
+        return pinned if pinned is not None and pinned.trouble is None and pinned.digest in known else None
+
+    def lack(self, handler: Handler) -> str:
+        """Why a handler that is not allowed is not: nobody has allowed it, or it changed since."""
+        earlier = [parts for name, *parts in self.known().values() if name == handler.name]
+        if not earlier:
+            return "nobody has allowed it on this machine"
+        changed = [file.path for file in self.pinned(handler).files if file.mark not in earlier[-1]]
+        return ": ".join(("its content changed since it was allowed", *filter(None, [", ".join(changed)])))
+
+    def known(self) -> dict[str, list[str]]:
+        """What is allowed, by digest: its name and the marks of its files. Read again whenever the file has changed."""
+        self._check()
+        now = self._signature()
+        if not now or now != self._seen:
+            try:
+                text = (user_state.read(self._env, _FOLDER, self._name) or b"").decode("ascii")
+            except (OSError, UnicodeDecodeError) as error:
+                raise self._unavailable(error) from error
+            rows = [line.split() for line in text.splitlines()]
+            self._known, self._seen = {row[0]: row[1:] for row in rows if len(row) > 1}, now
+        return self._known
+
+    def _signature(self) -> list[Any]:
+        """That of the file; empty if there is none, or it is so young that it could change and keep its signature."""
+        try:
+            found = caches.signature(user_state.path_of(self._env, _FOLDER, self._name))
+        except OSError:
+            return []
+        return found if abs(time.time() - found[-1] / 1e9) > caches.YOUNG else []
+
+    def give(self, pinned: Iterable[PinnedHandler]) -> None:
+        """Allow exactly these. What was allowed earlier under the same names stays allowed, for other branches."""
+        named = {one.digest: [one.handler.name, *(file.mark for file in one.files)] for one in pinned}
+        self._keep({**{digest: row for digest, row in self.known().items() if digest not in named}, **named})
+
+    def take_back(self, names: Iterable[str]) -> None:
+        gone = set(names)
+        self._keep({digest: row for digest, row in self.known().items() if row[0] not in gone})
+
+    def _keep(self, known: Mapping[str, Sequence[str]]) -> None:
+        content = "".join(f"{' '.join((digest, *row))}\n" for digest, row in known.items()).encode("ascii")
+        try:
+            user_state.write(self._env, _FOLDER, self._name, content=content)
+        except OSError as error:
+            raise self._unavailable(error) from error
+
+    def _check(self) -> None:
+        """Refuse a consent file inside the workspace: the repository could have brought it."""
+        if not all(outside(self.path, root) for root in self._roots):
+            home = user_state.home(self._env)
+            raise unsafe(home, "it is inside this workspace", "export XDG_STATE_HOME=/a/directory/outside/of/it")
+
+    def _unavailable(self, error: Exception) -> Unavailable:
+        why = error.strerror if isinstance(error, OSError) else "it is damaged"
+        return Unavailable(
+            "consent_unusable",
+            f"The consent file cannot be read or written: {why} ({self.path}).",
+            "Make the file readable and writable for you only, or remove it and allow again.",
+        )
+
+
+def not_allowed(consent: Consent, commands: Sequence[Handler]) -> Refused:
+    """The error for commands that a run needs and that may not run here."""
+    names = [command.name for command in commands]
+    what = "; ".join(
+        f"{command.name} would {one_line(command.what, _WIDTH)}, but {consent.lack(command)}" for command in commands
+    )
+    return Refused(
+        "not_allowed",
+        f"Not allowed: {what}.",
+        f"Inspect and allow: `{command_line('allow', *names)}`.",
+        commands=names,
+    )
+
+
+# --- pinning ---------------------------------------------------------------------------------------------------------
 
 
 class PinnedFile(Record):
@@ -44,6 +171,11 @@ class PinnedFile(Record):
     mode: int
     content: bytes
     text: bool = False  # the word is the text of `sh -c`, so it is not replaced
+
+    @property
+    def mark(self) -> str:
+        """Its name and content in a few letters."""
+        return sha256(f"{self.sha256} {self.path}".encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
 class PinnedHandler(Record):

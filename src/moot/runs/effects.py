@@ -1,29 +1,35 @@
-"""The runner: takes effects that are due, performs them in parallel, and records their outcomes.
+"""The runner of handlers: takes effects that are due, performs them in parallel, and records their outcomes.
 
 Only the caller's thread uses the log. It takes effects and appends outcomes, many in one commit. Each effect runs in
 its own thread, so a slow one does not block others. The number of parallel effects per handler is limited. A message
 is sent in the commit that ends its effect, so it is sent exactly once.
 
+A runner counts as dead for an effect if nobody holds the lock of the effect, or if the runner was silent for longer
+than its lease. Locks and silence are measured on this machine, where the log is.
+
 A command may write into files that moot takes in (`moot.mirrors`). Who wrote an entry is not known, only which effects
 were being performed. So the runner has the files taken in before it takes an effect, and again before it ends one.
 
-`moot.core.deciders.effect` and the consent on this machine (`moot.effects.consent`) decide what may be performed.
+`moot.core.deciders.effect` and the consent on this machine (`moot.runs.consent`) decide what may be performed.
 """
 
 from __future__ import annotations
 
+import json
+import os
 import threading  # noqa: TID253 (this module itself is loaded on demand)
 from queue import Empty, SimpleQueue
 
-from moot.core.deciders.effect import FailEffect, FinishEffect
+from moot.core.deciders.effect import Done, FailEffect, FinishEffect, Parked, TakeEffect
 from moot.core.errors import Held, MootError, Refused, Unavailable, Unknown
 from moot.core.integrity.redaction import is_redacted
 from moot.core.record import Record
-from moot.effects.attempts import Attempt, Hint, Performed
-from moot.effects.commands import EffectInput, Result, run
-from moot.effects.due_effects import DueEffects
-from moot.engine import runners
+from moot.core.task.leases import has_lapsed
+from moot.core.text import command_line
+from moot.place import locks
+from moot.runs import commands
 from moot.views import effects as view
+from moot.views import states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,18 +39,115 @@ if TYPE_CHECKING:
     from moot.core.deciders.effect import Effect
     from moot.core.event import Event
     from moot.core.handler import Handler
-    from moot.effects.attempts import RunnableHandlers
-    from moot.engine.engine import Engine
+    from moot.engine.engine import Engine, Outcome
     from moot.engine.presence import Presence
     from moot.engine.unit_of_work import Work
+    from moot.place.processes import Ran
+    from moot.runs.consent import Consent, PinnedHandler
 
 _PLACES = 32  # parallel effects of all handlers
 _TICK = 0.1  # seconds between reads of the log while an effect is performed
 _ROUND = 2.0  # seconds between presence stamps, and between reads of settings and consent
+_INSPECTION = 0.5  # seconds between searches for abandoned effects
+_GRACE = 30.0  # seconds of silence beyond the timeout, after which a runner counts as dead
 _PAUSE = 1.0
 _PATIENCE = 10.0  # seconds to wait for running effects when the runner stops, and for a torn file before one ends
+_KEPT = 2000  # bytes of output, the last ones
 _NOT_OURS = (Held, Refused, Unknown)  # another runner took it, or a restored backup does not contain it
+
+
+class Performed(Record):
+    """The result of one attempt: done, failed (it will be retried), parked, or lost to another runner."""
+
+    id: str
+    handler: str
+    on: str
+    outcome: str
+    attempt: int
+    detail: str = ""
+
+
+class Hint(Record):
+    """A notice for the user of a runner."""
+
+    code: str
+    message: str
+
+
+class Result(Record):
+    """The result of an attempt. `hopeless`: retrying is pointless. `stopped`: the runner was stopped."""
+
+    ok: bool
+    detail: str = ""
+    hopeless: bool = False
+    stopped: bool = False
+
+
 _REDACTED = Result(ok=False, detail="its event was redacted", hopeless=True)
+
+
+class Attempt:
+    """An effect that a runner takes. `over`: the dead runner that held it, and the number of its attempt."""
+
+    def __init__(self, effect: Effect, handler: Handler, hold: locks.Lock, over: tuple[str, int] | None = None) -> None:
+        self.effect = effect
+        self.handler = handler
+        self.over = over
+        self.jitter = int.from_bytes(os.urandom(4)) / (1 << 32)  # for the pause after a failure
+        self.result: Result | None = None
+        self.pinned: PinnedHandler | None = None  # the allowed content that is performed
+        self.hold = hold
+
+    def performed(self, outcome: str, detail: str) -> Performed:
+        effect = self.effect
+        return Performed(effect.id, effect.handler, effect.on, outcome, effect.attempt, detail)
+
+    def recorded(self, outcome: Outcome) -> Performed:
+        """The result as recorded in the log."""
+        stream = f"effect/{self.effect.id}"
+        last = next(event for event in reversed(outcome.events) if event.stream == stream)
+        word = {Done.type: "done", Parked.type: "parked"}.get(last.type, "failed")
+        return self.performed(word, str(last.data.get("detail") or last.data.get("reason") or ""))
+
+
+class Handlers:
+    """The handlers, and which of them can run here: those that a person allowed. `ready` are the names of these."""
+
+    def __init__(self, read: Callable[[], tuple[Handler, ...]], consent: Consent) -> None:
+        self._read = read
+        self._consent = consent
+        self._known: tuple[Handler, ...] = ()
+        self._hinted: set[tuple[str, str]] = set()
+        self.ready: list[Handler] = []
+
+    def refresh(self) -> Iterator[Hint]:
+        """Read the settings and the consent again. Yields each obstacle once."""
+        try:
+            self._known = self._read()
+        except MootError as error:
+            if not self._known:
+                raise
+            yield from self._once(error.code, "", f"{error.message} The previous handlers stay in use.")
+        self.ready = [handler for handler in self._known if self.granted(handler) is not None]
+        for handler in self._known:
+            if handler not in self.ready:
+                yield from self._once("not_allowed", handler.content, self._unallowed(handler))
+
+    def granted(self, handler: Handler) -> PinnedHandler | None:
+        """What the handler would do now, if exactly that is allowed; otherwise None."""
+        return self._consent.granted(handler)
+
+    def _unallowed(self, handler: Handler) -> str:
+        trouble = self._consent.pinned(handler).trouble
+        if trouble is not None:
+            return f"{handler.name} waits: {trouble}."
+        waiting = f"{handler.name} waits: {self._consent.lack(handler)}. It would {handler.what}."
+        return f"{waiting} To inspect and allow it, run `{command_line('allow', handler.name)}`"
+
+    def _once(self, code: str, about: str, message: str) -> Iterator[Hint]:
+        if (code, about) not in self._hinted:
+            self._hinted.add((code, about))
+            yield Hint(code, message)
 
 
 class RunnerSetup(Record):
@@ -53,7 +156,7 @@ class RunnerSetup(Record):
     state: str
     env: Mapping[str, str]
     by: Callable[[Work], str]
-    handlers: RunnableHandlers
+    handlers: Handlers
     deliver: Callable[[Work, Handler, Event], None]
     shown: Callable[[Handler, Event], Mapping[str, Any]]  # the event as the handler gets it
     alive: Callable[[], None]  # called every `_ROUND`
@@ -66,21 +169,22 @@ class Runner:
     def __init__(self, engine: Engine, presence: Presence, setup: RunnerSetup) -> None:
         self._engine = engine
         self._clock = engine.clock
+        self._presence = presence
         self._setup = setup
-        self._due_effects = DueEffects(engine, presence, setup.state)
-        self.name = self._due_effects.name
+        self._id = f"runner-{self._clock.token(8)}", os.getpid()
+        self.name = "{}#{}".format(*self._id)
         self._attempts: dict[str, Attempt] = {}
         self._ended: SimpleQueue[Attempt] = SimpleQueue()
         self._unrecorded: list[Attempt] = []  # ended, but not yet in the log
         self._cancel = threading.Event()
-        self._refreshed = float("-inf")
-        self._last_round = False
+        self._refreshed = self._inspected = float("-inf")
+        self._inspects = True  # whether this round searches for abandoned effects
         self._obstacles: frozenset[str] = frozenset()  # to taking in files, from before the running effects
         self._settling: float | None = None  # since when ended effects wait for files to be taken in
 
     def perform(self, *, drain: bool, limit: int | None) -> Iterator[Performed | Hint]:
         """Perform effects until interrupted, until none is due (`drain`), or until `limit` have ended."""
-        running = runners.Running(self._setup.state)
+        running = locks.share_runners(self._setup.state)
         left = 1 << 62 if limit is None else limit
         trouble = None
         try:
@@ -104,21 +208,23 @@ class Runner:
                     continue
                 if not drain or self._attempts:
                     self._wait(head)
-                elif self._due_effects.inspects:
+                elif self._inspects:
                     return
                 else:
-                    self._last_round = True  # one more round, to find abandoned effects
+                    self._inspected = float("-inf")  # one more round, to find abandoned effects
         finally:
             self._stop()
-            running.close()
-            self._due_effects.forget()
+            running.release()
+            self._presence.forget(*self._id)
 
     # --- taking ------------------------------------------------------------------------------------------------------
 
     def _take_due(self, most: int) -> list[Performed]:
         """Take effects that are due, as far as there is room. Returns those that ended at once: sent or parked."""
-        self._due_effects.begin(inspect=self._last_round)
-        self._due_effects.ready = frozenset(handler.name for handler in self._setup.handlers.ready)
+        now = self._clock.monotonic()
+        self._inspects = now - self._inspected > _INSPECTION
+        if self._inspects:
+            self._inspected = now
         self._engine.read()
         found: list[Performed] = []
         wanted: list[Attempt] = []
@@ -129,22 +235,44 @@ class Runner:
                 free = max(_PLACES - busy, 1 - mine)  # each handler can always run one
                 room = min(handler.at_once - mine, free, most - busy - len(found))
                 if room > 0:
-                    attempts = self._due_effects.found(handler, room)
+                    attempts = self._found(handler, room)
                     if handler.kind == "message":
                         found += self._send_messages(attempts)
                     else:
                         wanted += attempts
             return found + (self._take(wanted) if wanted else [])
-        except BaseException:
+        finally:
             for attempt in wanted:
                 if attempt.effect.id not in self._attempts:
-                    attempt.release()
-            raise
+                    attempt.hold.release()
+
+    def _found(self, handler: Handler, room: int) -> list[Attempt]:
+        """Up to `room` effects that are due or abandoned, each with its lock."""
+        store, found = self._engine.store, list[Attempt]()
+        for effect in view.taken(store, handler.name) if self._inspects else ():
+            if len(found) < room and effect.runner is not None and (hold := self._hold(effect)) is not None:
+                found.append(Attempt(effect, handler, hold, (effect.runner, effect.attempt)))
+        for name in view.due(store, handler.name, self._clock.wall_seconds(), room - len(found)):
+            effect = states.state(store, "effect", name)[0]
+            if (hold := locks.take(self._path(name), self.name)) is not None:  # else another is about to take it
+                found.append(Attempt(effect, handler, hold))
+        return found
+
+    def _hold(self, effect: Effect) -> locks.Lock | None:
+        """The lock of an effect that a runner has taken, if that runner is dead."""
+        runner, path = str(effect.runner), self._path(effect.id)
+        hold = locks.take(path, self.name)
+        if hold is None and runner != self.name and has_lapsed(self._presence.silence_of(runner), effect.ttl):
+            hold = locks.take_over(path, self.name, runner)
+        return hold
+
+    def _path(self, effect: str) -> str:
+        return locks.path_of(self._setup.state, locks.EFFECTS, effect)
 
     def _take(self, wanted: list[Attempt]) -> list[Performed]:
         """Take them all in one commit, except those that another runner took first, and start them."""
-        wanted = [attempt for attempt in wanted if self._still_allowed(attempt)]
-        if not wanted:
+        allowed = [attempt for attempt in wanted if self._is_still_allowed(attempt)]
+        if not allowed:
             return []
         obstacles = self._setup.absorb()
         if not self._attempts:
@@ -153,60 +281,71 @@ class Runner:
 
         def act(work: Work) -> None:
             mine.clear()
-            for attempt in wanted:
+            for attempt in allowed:
                 name = attempt.effect.id
                 try:
-                    work.do("effect", name, self._due_effects.command(attempt, work.now))
+                    work.do("effect", name, self._taking(attempt, work.now))
                 except _NOT_OURS:
                     continue
                 mine[name] = work.state("effect", name)
 
         self._engine.commit(self._setup.by, act)
         given_up = []
-        for attempt in wanted:
+        for attempt in allowed:
             attempt.effect = mine.get(attempt.effect.id, attempt.effect)
             if attempt.effect.runner == self.name and (event := self._trigger(attempt.effect)) is not None:
                 self._start(attempt, event)
-                continue
-            attempt.release()
-            if attempt.effect.status == "parked":
+            elif attempt.effect.status == "parked":
                 given_up.append(attempt.performed("parked", attempt.effect.reason))
         return given_up
 
-    def _still_allowed(self, attempt: Attempt) -> bool:
+    def _is_still_allowed(self, attempt: Attempt) -> bool:
         """Read the handler and its files again, and compare with the consent. Exactly this content is performed."""
         attempt.pinned = self._setup.handlers.granted(attempt.handler)
         if attempt.pinned is None:
-            attempt.release()
             self._refreshed = float("-inf")  # check all handlers again, and report those that wait
         return attempt.pinned is not None
 
+    def _taking(self, attempt: Attempt, now: float) -> TakeEffect:
+        handler = attempt.handler
+        ttl = handler.timeout + _GRACE
+        return TakeEffect(runner=self.name, now=now, ttl=ttl, limit=handler.attempts, over=attempt.over)
+
     def _start(self, attempt: Attempt, event: Event) -> None:
-        effect = attempt.effect
-        job = EffectInput(
-            handler=attempt.handler,
-            event=self._setup.shown(attempt.handler, event),
-            key=effect.key,
-            attempt=effect.attempt,
-            env=self._setup.env,
-            cancel=self._cancel,
-            pinned=attempt.pinned,
-            hold=attempt.hold.file if attempt.hold else None,
-        )
+        self._attempts[attempt.effect.id] = attempt
+        shown = self._setup.shown(attempt.handler, event)
 
         def work() -> None:
             try:
-                attempt.result = run(job)
+                attempt.result = self._performed(attempt, shown)
             except Exception as error:  # a thread has no caller, so the error becomes the outcome
                 attempt.result = Result(ok=False, detail=f"moot itself failed: {type(error).__name__}: {error}")
             self._ended.put(attempt)
 
-        self._attempts[effect.id] = attempt
         if is_redacted(event.data):
             attempt.result = _REDACTED
             self._ended.put(attempt)
-            return
-        threading.Thread(target=work, daemon=True).start()
+        else:
+            threading.Thread(target=work, daemon=True).start()
+
+    def _performed(self, attempt: Attempt, event: Mapping[str, Any]) -> Result:
+        """Run the command. It gets the event as JSON, and the key of the effect."""
+        effect, pinned = attempt.effect, attempt.pinned
+        assert pinned is not None, "nothing is run that was not looked at"
+        given = commands.CommandInput(
+            brief=json.dumps(event),
+            env=self._setup.env,
+            own={"MOOT_EFFECT_KEY": effect.key, "MOOT_EFFECT_ATTEMPT": str(effect.attempt)},
+            hold=(attempt.hold.file,),
+            cancel=self._cancel.is_set,
+            keep=_KEPT,
+            apart=False,
+            leave=True,
+        )
+        try:
+            return _result(commands.run(pinned, given), attempt.handler.timeout)
+        except commands.CannotStart as error:
+            return Result(ok=False, detail=str(error))
 
     def _trigger(self, effect: Effect) -> Event | None:
         """The event that triggered the effect; None if a restored backup ends before it."""
@@ -229,7 +368,7 @@ class Runner:
                         raise
         finally:
             for attempt in attempts:
-                attempt.release()
+                attempt.hold.release()
         return found
 
     def _send(self, attempt: Attempt, event: Event) -> Performed:
@@ -238,7 +377,7 @@ class Runner:
 
         def act(work: Work) -> None:
             work.via = f"handler {attempt.handler.name}"
-            work.do("effect", name, self._due_effects.command(attempt, work.now))
+            work.do("effect", name, self._taking(attempt, work.now))
             attempt.effect = work.state("effect", name)
             if attempt.effect.status != "taken":
                 return
@@ -283,7 +422,7 @@ class Runner:
         ended, self._unrecorded = self._unrecorded, []
         for attempt in ended:
             del self._attempts[attempt.effect.id]
-            attempt.release()
+            attempt.hold.release()
         return [
             attempt.performed("lost", "another runner has taken it, with the same key")
             if attempt.effect.id in lost
@@ -337,7 +476,7 @@ class Runner:
         if now - self._refreshed < _ROUND:
             return
         self._refreshed = now
-        self._due_effects.stamp()
+        self._presence.stamp(*self._id)
         self._setup.alive()
         yield from self._setup.handlers.refresh()
 
@@ -353,3 +492,20 @@ class Runner:
         wait = min([_ROUND, *(max(0.02, due - now) for due in known)])
         for _ in self._engine.log.follow(head, timeout=wait):
             break
+
+
+def _result(ran: Ran, timeout: float) -> Result:
+    said = ran.output.tail.decode(errors="replace")
+    if ran.timed_out:
+        why = f"not done within {timeout:g} s"
+    elif ran.cancelled:
+        why = "its runner was stopped"
+    elif ran.signal:
+        why = f"killed by signal {ran.signal}"
+    elif ran.code == 0:
+        return Result(ok=True, detail=said.strip())
+    else:
+        why = f"exit code {ran.code}"
+    # Add the last line of output: programs usually report the error there.
+    last = next((line.strip() for line in reversed(said.splitlines()) if line.strip()), "")
+    return Result(ok=False, detail=f"{why}: {last}" if last else why, stopped=ran.cancelled)

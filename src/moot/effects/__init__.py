@@ -1,1 +1,0 @@
-"""Effects: requests, consent, attempts, and the commands that perform them."""
