@@ -20,7 +20,6 @@ import json
 import os
 
 from moot.api.protocol.briefs import brief_of
-from moot.api.verbs.effects.allow import commands_of
 from moot.core.deciders.run import FAILED, PASSED, STOPPED
 from moot.core.errors import MootError, Unavailable
 from moot.core.principal import name_of
@@ -37,9 +36,10 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping
     from typing import Any
 
+    from moot.api.call import Call
+    from moot.api.protocol import Pack
     from moot.core.deciders.message import Message
     from moot.core.deciders.run import Run
-    from moot.core.handler import Handler
     from moot.core.identity import Caller
     from moot.core.task import Task
     from moot.runs.drivers import DriverStep, Driving
@@ -58,26 +58,29 @@ class OrchestratorDriver(PackDriver):
     stages = STAGES
     required = (LEAD, DEVELOPER)
 
+    def __init__(self, call: Call, pack: Pack) -> None:
+        super().__init__(pack.name)
+        self.call, self.pack = call, pack
+
     def candidates(self, store: Store, besides: tuple[str, ...]) -> list[Task]:
         ready = queries.ready(store, _MOST, besides)
-        return [task for task in ready if task.lifecycle == self.pack.name and not task.assigned]
+        return [task for task in ready if task.lifecycle == self.name and not task.assigned]
 
     def drive(self, driving: Driving) -> Iterator[DriverStep]:
-        driver_status.started(driving.call)
+        driver_status.started(self.call)
         try:
             yield from _Play(self, driving).steps()
         finally:
-            driver_status.cycle(driving.call, driving.counts)
-            driver_status.stopped(driving.call)
+            driver_status.cycle(self.call, driving.counts)
+            driver_status.stopped(self.call)
 
 
 class _Play:
     def __init__(self, driver: OrchestratorDriver, driving: Driving) -> None:
-        self.driver, self.driving, self.call = driver, driving, driving.call
-        known = {command.name: command for command in commands_of(driving.call)}
-        own = {stage: known.get(f"{driving.pack}.{stage}") for stage in STAGES}
-        self.commands: dict[str, Handler] = {s: c for s in STAGES if (c := own[s] or own[LEAD]) is not None}
-        self.names = {**_NAMES, REVIEW: _NAMES[REVIEW if own[REVIEW] else LEAD]}
+        self.driver, self.driving, self.call = driver, driving, driver.call
+        own = driving.setup.commands
+        self.commands = {REVIEW: own[LEAD], **own}
+        self.names = {**_NAMES, REVIEW: _NAMES[REVIEW if REVIEW in own else LEAD]}
         with open(os.path.join(os.path.dirname(__file__), "verdict.json"), encoding="utf-8") as file:
             self.verdict: dict[str, Any] = json.load(file)
         self.handled: list[str] = []

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from moot.api.answer import Answer
 from moot.api.catalogue import Param, Verb
+from moot.api.verbs.effects.allow import commands_of, consent_of
 from moot.core.errors import AwaitedFailed, Refused, TimedOut, Unknown, Usage
 from moot.core.kind import load
 from moot.core.principal import name_of
 from moot.core.record import Record
 from moot.core.task.refusals import unknown as unknown_task
 from moot.core.text import age, bullets, closest, command_line, counted, first_few, one_line
+from moot.place import VARIABLE
 from moot.views import queries, states
 
 TYPE_CHECKING = False
@@ -20,12 +22,15 @@ if TYPE_CHECKING:
     from moot.api.call import Call
     from moot.api.protocol import Pack
     from moot.core.handler import Handler
-    from moot.runs.drivers import DriveOptions, DriverStep, PackDriver
+    from moot.core.identity import Caller
+    from moot.runs.consent import Consent
+    from moot.runs.drivers import DriveOptions, DriverSetup, DriverStep, PackDriver
     from moot.runs.steps import PipelineStep, RunOptions
 
 _DETAILS = 20  # lines
 _WIDTH = 160
 _LISTED = 20  # tasks in a dry run
+EXAMPLE = '["claude", "-p", "--permission-mode", "acceptEdits"]'  # a command that can write files
 LIMIT = "parallel"  # the setting of a pack that says how many runs may work at once
 DEFAULT = "moot.runs.contract:Pipeline"  # the code of stages, for a pack that has none
 
@@ -214,13 +219,39 @@ def _agents(
         if not found.exists:
             raise unknown_task(one, queries.task_ids(store))
         driver.check(found, call.engine.lifecycles.get(found.lifecycle))
-    options = DriveOptions(
-        most=1 if once else max, tasks=tuple(dict.fromkeys(task)), keep_going=keep_going, output=output
-    )
+    options = DriveOptions(most=1 if once else max, tasks=tuple(dict.fromkeys(task)), keep_going=keep_going)
     if dry_run:
         return _agents_planned(call, driver, commands, options)
-    _check_ready(call, commands)
-    return Answer(result=[], more=_driven(call, driver, options))
+    _check_ready(consent_of(call), commands)
+    return Answer(result=[], more=_driven(call, driver, _setup(call, name, commands, output=output), options))
+
+
+def _setup(call: Call, pack: str, commands: dict[str, Handler], *, output: bool) -> DriverSetup:
+    from moot.runs.drivers import DriverSetup
+
+    def as_agent(caller: Caller, verb: str, **given: Any) -> Answer:
+        with call.workspace.call(caller, call.cwd) as own:
+            return own.run(verb, given)
+
+    place = call.place
+    named = VARIABLE in call.env or place.root == place.common  # otherwise it is found from the directory
+    return DriverSetup(
+        pack=pack,
+        state=place.state,
+        engine=call.engine,
+        env=call.env,
+        own={VARIABLE: place.root} if named else {},
+        commands=commands,
+        consent=consent_of(call),
+        presence=call.presence,
+        commit=call.commit,
+        sync=call.sync,
+        stamp=call.stamp,
+        put_blob=call.put_blob,
+        progress=call.progress,
+        as_agent=as_agent,
+        show=call.output if output else None,
+    )
 
 
 def _driver(call: Call, name: str) -> PackDriver:
@@ -243,20 +274,14 @@ def _driver(call: Call, name: str) -> PackDriver:
             "Start its agents yourself; `moot brief` shows what each role must know.",
             pack=name,
         )
-    driver: PackDriver = load(place)(active[name])
+    driver: PackDriver = load(place)(call, active[name])
     return driver
 
 
 def _commands(call: Call, driver: PackDriver) -> dict[str, Handler]:
     """The commands of [run.PACK] by stage. Refuses unknown stages, and missing ones that are required."""
-    from moot.api.verbs.effects.allow import commands_of
-
-    pack = driver.pack.name
-    found = {
-        command.name.partition(".")[2]: command
-        for command in commands_of(call)
-        if command.name.partition(".")[0] == pack
-    }
+    pack = driver.name
+    found = {command.stage: command for command in commands_of(call) if command.pack == pack}
     for stage in found:
         if stage not in driver.stages:
             near = closest(stage, driver.stages)
@@ -267,20 +292,18 @@ def _commands(call: Call, driver: PackDriver) -> dict[str, Handler]:
         raise Usage(
             "no_commands",
             f"moot.toml does not say how to run {' and '.join(missing)} of {pack}.",
-            f'In the table [run.{pack}] of moot.toml, add for example: {missing[0]} = ["claude", "-p"]',
+            f"In the table [run.{pack}] of moot.toml, add for example: {missing[0]} = {EXAMPLE}",
             pack=pack,
             missing=missing,
         )
     return found
 
 
-def _check_ready(call: Call, commands: dict[str, Handler]) -> None:
+def _check_ready(consent: Consent, commands: dict[str, Handler]) -> None:
     """Refuse before anything happens if a command is not allowed, or cannot be run."""
-    from moot.api.verbs.effects.allow import consent_of
     from moot.runs.commands import obstacle
     from moot.runs.consent import not_allowed
 
-    consent = consent_of(call)
     for command in commands.values():
         why = obstacle(consent.pinned(command))
         if why is not None:
@@ -296,7 +319,6 @@ def _check_ready(call: Call, commands: dict[str, Handler]) -> None:
 
 
 def _agents_planned(call: Call, driver: PackDriver, commands: dict[str, Handler], options: DriveOptions) -> Answer:
-    from moot.api.verbs.effects.allow import consent_of
     from moot.runs.commands import obstacle
 
     consent = consent_of(call)
@@ -322,16 +344,16 @@ def _plan_line(one: PlannedCommand) -> str:
     return one_line(f"{one.stage}: {join(one.command)} ({limits}; {state})", _WIDTH)
 
 
-def _driven(call: Call, driver: PackDriver, options: DriveOptions) -> Iterator[Answer]:
-    from moot.api.verbs.effects.allow import consent_of
+def _driven(call: Call, driver: PackDriver, setup: DriverSetup, options: DriveOptions) -> Iterator[Answer]:
     from moot.place.processes import interruptible
     from moot.runs.drivers import DriverStep, Driving
 
     failures: list[DriverStep] = []
     seen: set[str] = set()
     last: DriverStep | None = None
+    call.lasting = True
     with interruptible():
-        driving = Driving(call, driver.pack.name, consent_of(call), options)
+        driving = Driving(setup, options)
         try:
             with driving:
                 for step in driver.drive(driving):
@@ -342,7 +364,7 @@ def _driven(call: Call, driver: PackDriver, options: DriveOptions) -> Iterator[A
                     if step.what == "ended" and step.outcome == "failed":
                         failures.append(step if last is None else step.replace(timed_out=last.timed_out))
         except KeyboardInterrupt:
-            again = f"Interrupted. To go on: {command_line(f'run {driver.pack.name}')}"
+            again = f"Interrupted. To go on: {command_line(f'run {driver.name}')}"
             yield Answer(result=DriverStep("interrupted", driving.id, text=again), say=(again,))
             raise
         counts = driving.counts
@@ -352,7 +374,7 @@ def _driven(call: Call, driver: PackDriver, options: DriveOptions) -> Iterator[A
     if failed:
         raise _tasks_failed(failed, failures)
     if not options.tasks and (options.most is None or sum(counts.values()) < options.most):
-        _check_left(call, driver.pack.name, seen)
+        _check_left(call, driver.name, seen)
 
 
 def _check_left(call: Call, pack: str, seen: set[str]) -> None:
@@ -408,11 +430,11 @@ def _agent_lines(step: DriverStep) -> tuple[str, ...]:
 # --- the verb ---------------------------------------------------------------------------------------------------------
 
 _AGENTS = (
-    'The commands are in moot.toml: [run.orchestrator] lead = ["claude", "-p"], developer = ["codex", '
-    '"exec", "-"], and review = […] if the lead\'s command does not review. No shell is involved. Each runs '
-    "only after a person has allowed its exact content on this machine (`moot allow`), in this worktree, with "
-    "the environment of handlers, as an agent of its own (MOOT_AGENT). It gets the brief of its role and the "
-    "task on standard input, or as the argument `{brief}`.\n"
+    'The commands are in moot.toml: [run.orchestrator] lead = ["claude", "-p", "--permission-mode", "acceptEdits"], '
+    'developer = ["codex", "exec", "--sandbox", "workspace-write", "-"], and review = […] if the lead\'s command does '
+    "not review. No shell is involved. Each runs only after a person has allowed its exact content on this machine "
+    "(`moot allow`), in this worktree, with the environment of handlers, as an agent of its own (MOOT_AGENT). It gets "
+    "the brief of its role and the task on standard input, or as the argument `{brief}`.\n"
     "The next task is the pending one with the highest priority, then the oldest. What counts is the log: a "
     "command has done its part when there is an assignment, a report or a verdict, written into a file, sent "
     "with moot, or printed as the last JSON block of the output. If there is none, the command is run again, "
@@ -422,6 +444,7 @@ _AGENTS = (
     "completed, 1 refused, 3 another driver runs, 5 time limit, 6 a task was not completed, now or by an earlier "
     "run, 130 interrupted."
 )
+
 VERBS = (
     Verb(
         "run",
