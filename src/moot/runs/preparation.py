@@ -180,7 +180,7 @@ class Preparation:
 
     def _baseline(self, stage: Stage, now: TargetState, history: History) -> dict[str, bytes]:
         """The files as they were before half-done attempts at the stage."""
-        then = history.baseline(stage, self.pack.stages, self.target)
+        then = history.baseline(stage, self.pack.stages, self.target, now.digests)
         there = {path: data for path, data in now.contents.files.items() if then.get(path) != ""}
         return {**there, **{path: self.site.blob(blob) for path, blob in then.items() if blob}}
 

@@ -46,22 +46,30 @@ class History(Record):
     last: StageTry | None = None  # the newest attempt
     runs: Sequence[Run] = ()  # newest first
 
-    def baseline(self, stage: Stage, stages: Sequence[Stage], target: Target) -> dict[str, str]:
+    def baseline(
+        self, stage: Stage, stages: Sequence[Stage], target: Target, files: Mapping[str, str]
+    ) -> dict[str, str]:
         """What the files that a stage may write contained before its half-done attempts: blobs by path, "" for none.
 
-        Only files of attempts that did not pass, since an earlier stage that writes them, or this one, last passed.
+        Only files of attempts that did not pass, since an earlier stage that writes them, or this one, last passed; and
+        only as the last attempt left them: what a person has corrected since counts as it is. `files`: digests, now.
         """
         before = stages[: stages.index(stage) + 1]
         found: dict[str, str] = {}
         for path in target.writes(stage):
             writers = {one.name for one in before if is_of(path, target.writes(one))}
+            left: Mapping[str, str] | None = None  # by the newest attempt; empty: nobody knows
             for one in (one for run in self.runs for one in reversed(run.tries)):
                 if one.stage in writers and one.status in BEHIND and not one.source:
                     break
                 if one.stage == stage.name and one.writes:
+                    left = one.outputs if left is None else left
                     started = {name: blob for name, blob in one.snapshots.items() if is_of(name, (path,))}
                     gone = {name: "" for name in found if is_of(name, (path,))} if path.endswith("/") else {path: ""}
                     found |= gone | started
+            for name in [name for name in found if left and is_of(name, (path,))]:
+                if (left or {}).get(step_keys.FILE + name, NONE) != files.get(name, NONE):
+                    del found[name]
         return found
 
 
@@ -125,6 +133,7 @@ def plan(
     made = [path for stage in stages for path in target.writes(stage)]
     kept: list[Earlier] = []
     left: dict[str, str] = {}
+    times: dict[str, str] = {}  # when each of them was left
     reason = ""
     for stage in stages:
         found = history.earlier.get(stage.name)
@@ -134,8 +143,10 @@ def plan(
             break
         before, now = found.attempt.inputs, inputs(stage, answer)
         for name in (one for one in {*before, *now} if _is_made(one, made)):
-            then = left.get(name, before.get(name))  # later stages have changed it since
+            accepted = found.attempt.at >= times.get(name, "")  # what a person made of it before the stage passed
+            then = before.get(name) if accepted else left[name]
             now = {**now, name: then} if then is not None else {one: now[one] for one in now if one != name}
+            left |= {name: then} if then is not None and name in left else {}
         names = changed(before, now)
         outputs = found.attempt.outputs
         gone = [name for name, part in parts(stage).items() if part == step_keys.EMPTY != outputs.get(name, part)]
@@ -144,7 +155,9 @@ def plan(
             reason = step_keys.said(names) if names else f"{lost} of the document is gone"
             break
         kept.append(found)
-        left |= {name: one for name, one in outputs.items() if _is_made(name, made)}
+        written = {name: one for name, one in outputs.items() if _is_made(name, made)}
+        left |= written
+        times |= dict.fromkeys(written, found.attempt.ended)
         answer = found.attempt.answer
     return _without_edited(stages, target, history, Plan(tuple(kept), reason), left, files)
 

@@ -61,7 +61,7 @@ class Surroundings:
         """What changed in between, besides the `allowed` paths; one that ends with `/` is a folder."""
         names = _changed(before.files, after.files)
         names = [one for one in names if not any(_is_of(one, path) for path in allowed)] if names else []
-        ignored = self._ignored_now([one for one in names if one not in before.files])
+        ignored = self._ignored_now(names)
         ignored -= {one for one in ignored if os.path.basename(one) == ".gitignore" and _is_beside(one, before.files)}
         for path in names:
             if path not in ignored:
@@ -116,7 +116,7 @@ class Surroundings:
             raise StageError(f"git cannot say what it ignores: {error}") from error
 
     def _ignored_now(self, names: list[str]) -> frozenset[str]:
-        """Which of these new files git ignores."""
+        """Which of these git ignores now: a new rule that would hide one is a change itself."""
         if not self._own or not names:
             return frozenset()
         given = b"\0".join(map(os.fsencode, names))

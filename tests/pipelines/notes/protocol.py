@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from moot.api.protocol import Protocol
 from moot.core.deciders.document import key
-from moot.pipelines.contract import DocumentRef, Pipeline, Problem, StageError, StageOutput
+from moot.runs.contract import DocumentRef, Pipeline, Problem, StageError, StageOutput
 
 
 class Notes(Protocol):
@@ -81,16 +81,15 @@ def keeps_words(before, after):
 
 
 class NotesPipeline(Pipeline):
-    guards: ClassVar = (".options-local", "reports/*.py", ".bundle/config", "~/.options")
     stages: ClassVar = {"outline": outline, "draft_report": draft, "polish": polish, "check": check}
     checks: ClassVar = {"outline-is-valid": outline_is_valid}
     criteria: ClassVar = {"names-every-heading": names_every_heading, "keeps-words": keeps_words}
 
-    def targets(self, call, paths):
+    def targets(self, site, paths):
         found = []
-        for one in super().targets(call, paths):
+        for one in super().targets(site, paths):
             slug = one.paths["source"][0].replace("/", "_").removesuffix(".txt")
-            worktree = call.place.worktree
+            worktree = site.place.worktree
             ref = DocumentRef(
                 key=key("notes", worktree, f"note.{slug}"),
                 mirror="notes/note",
