@@ -72,7 +72,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "moot.api.verbs.effects.effects": ("effects", "effects retry", "effects drop"),
     "moot.api.verbs.runs.run": ("run",),
     "moot.api.verbs.runs.looking": ("runs", "run show", "run log", "run status", "run explain", "run stages"),
-    "moot.pipelines.restoring": ("run restore",),
+    "moot.api.verbs.runs.restoring": ("run restore",),
     "moot.api.verbs.search": ("search",),
     "moot.overview.verbs": ("watch",),
     "moot.api.verbs.workspace": ("init", "verify", "doctor", "deinit"),

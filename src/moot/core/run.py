@@ -92,8 +92,7 @@ class _Ending(Record):
     """How a stage ended. `output` and `errors` name blobs with the end of what its command wrote.
 
     outputs: a digest of each thing that it left. left: blobs with the files that it changed, by path. criteria: those
-    that hold. answer: a blob with its answer as JSON. overwritten: blobs with what files contained in between
-    and lost again, by path. asked: it has done nothing, because a person must decide first.
+    that hold. answer: a blob with its answer as JSON. asked: it has done nothing, because a person must decide first.
     """
 
     stage: str
@@ -115,7 +114,6 @@ class _Ending(Record):
     details: str = ""
     suggestion: str = ""
     answer: str | None = None
-    overwritten: Mapping[str, str] = {}
     asked: bool = False
 
 
@@ -189,7 +187,7 @@ class StageReused(ReuseStage, Payload):
 
 
 _WORDS, _NAMES, _BLOBS = ("reason", "warnings", "problems", "details", "suggestion"), ("stage",), ("output", "errors")
-_ANSWERED = (*_BLOBS, "answer", "left", "overwritten")
+_ANSWERED = (*_BLOBS, "answer", "left")
 _MARKS = (*_ANSWERED, "outputs", "criteria")
 _ASIDES = (
     ("timed_out", "timed out"),
@@ -297,7 +295,6 @@ class StageTry(Record):
     details: str = ""
     suggestion: str = ""
     answer: str | None = None
-    overwritten: Mapping[str, str] = {}
     asked: bool = False
 
 

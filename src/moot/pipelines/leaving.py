@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def left_behind(call: Call, step: PipelineStep) -> str:
     """Which files changed while a stage that failed ran, and how to put them back; empty if there are none."""
-    from moot.pipelines.restoring import restore
+    from moot.api.verbs.runs.restoring import restore
 
     try:
         found = restore(call, step.run, step.stage, None, dry_run=True).result

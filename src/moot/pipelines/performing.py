@@ -13,7 +13,6 @@ from moot.core.record import Record
 from moot.core.text import command_line
 from moot.pipelines import commands, document_care, git_care, surroundings
 from moot.pipelines.contract import Problem, ProgramRunner, StageError, StageOutput
-from moot.pipelines.overwriting import WatchedFiles
 from moot.place import processes
 from moot.runs import contents, documents
 from moot.views import queries
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
 
     from moot.api.call import Call
     from moot.pipelines.contract import Criterion, StageInput
-    from moot.pipelines.overwriting import Overwritten
     from moot.pipelines.preparing import Preparation, Prepared, TargetState
     from moot.place.locks import CommandLock
     from moot.place.processes import Ran
@@ -43,7 +41,6 @@ class StageWork(Record):
     seconds: float = 0.0
     after: TargetState | None = None
     leaves: Mapping[str, Any] = {}  # of the document, including what the stage sets
-    overwritten: tuple[Overwritten, ...] = ()  # what files contained while a command ran, and lost again
     git: Mapping[str, bytes] | None = None  # its hooks and settings after a command
 
     @property
@@ -130,8 +127,7 @@ def perform(prepared: Prepared, preparation: Preparation, how: Performance) -> S
             if prepared.stage.agent == "refines":
                 prepared = preparation.changed(prepared, work.output)
                 around = _Around.before(prepared, preparation)
-            with around.watched:
-                ran = _commanded(prepared, preparation, how)
+            ran = _commanded(prepared, preparation, how)
             work = work.replace(ran=ran)
             found = _answered(prepared, preparation, ran)
             _apply(prepared, preparation, found)
@@ -143,20 +139,19 @@ def perform(prepared: Prepared, preparation: Preparation, how: Performance) -> S
 
 
 class _Around:
-    """What is watched while a command runs, besides its answer: the worktree, git's settings, and the stage's files."""
+    """What is compared before and after a command, besides its answer: the worktree, and git's settings."""
 
-    def __init__(self, files: Mapping[str, str], git: Mapping[str, bytes], watched: WatchedFiles) -> None:
-        self.files, self.git, self.watched = files, git, watched
+    def __init__(self, files: Mapping[str, str], git: Mapping[str, bytes]) -> None:
+        self.files, self.git = files, git
 
     @classmethod
     def before(cls, prepared: Prepared, preparation: Preparation, git: Mapping[str, bytes] | None = None) -> _Around:
         target = preparation.target
-        writes = [path for role in prepared.stage.writes for path in target.paths.get(role, ())]
         if prepared.pinned is None:
-            return cls({}, {}, WatchedFiles(target, ()))
+            return cls({}, {})
         git = git_care.look(preparation.call.place, target.root) if git is None else git
         files = surroundings.look(target.root, preparation.pipeline.guards)
-        return cls(files, git, WatchedFiles(target, writes))
+        return cls(files, git)
 
 
 def _commanded(prepared: Prepared, preparation: Preparation, how: Performance) -> Ran:
@@ -258,9 +253,7 @@ def _judged(
         problems += [Problem("changed while the stage ran, which may not write it", path=path) for path in changed]
         git = git_care.look(place, root)
         problems += git_care.problems(around.git, git)
-        lost = tuple(around.watched.overwritten(prepared.snapshots, after.contents.files))
-        work = work.replace(overwritten=lost, git=git)
-        problems += [Problem(f"{one.said}. {_rescue(prepared, how)}", blocks=False) for one in lost]
+        work = work.replace(git=git)
     work = work.replace(after=after, leaves=leaves)
     if error is None and not any(one.blocks for one in problems) and work.output.skip and work.ran is not None:
         problems += _changed_anyway(prepared, preparation, after)
@@ -291,12 +284,6 @@ def _changed_anyway(prepared: Prepared, preparation: Preparation, after: TargetS
     for pointer in sorted({*old, *after.leaves}):
         if old.get(pointer) != after.leaves.get(pointer) and documents.is_below(pointer, stage.owns):
             yield Problem("skipped, but changed", key=pointer)
-
-
-def _rescue(prepared: Prepared, how: Performance) -> str:
-    """How to get back what was overwritten."""
-    command = command_line("run restore", how.run, options=f"--stage {prepared.stage.name} --overwritten")
-    return f"If a person wrote that, get it back: `{command}`"
 
 
 def _criteria(prepared: Prepared, preparation: Preparation, work: StageWork) -> list[Problem]:

@@ -318,7 +318,6 @@ class RunRecord(DocumentRecord):
             problems=tuple(one.said for one in error.problems) if error is not None else tuple(work.output.errors),
             details=error.details if error is not None else "",
             suggestion=error.suggestion if error is not None else "",
-            overwritten={one.path: self.call.put_blob(one.data) for one in work.overwritten},
             asked=error is not None and error.asks,
         )
         if ran is None:

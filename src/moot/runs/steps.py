@@ -108,16 +108,10 @@ class PlannedTarget(Record):
 
 
 class RestoredFiles(Record):
-    """Files that were put back as they were before an attempt.
-
-    removed: those that it had made. kept: those that it may have made, but that have another content now. edited: those
-    that somebody has edited since, and that stay as they are.
-    """
+    """Files that were put back as they were before an attempt. removed: those that it had made."""
 
     run: str
     stage: str
     attempt: int
     restored: tuple[str, ...]
     removed: tuple[str, ...] = ()
-    kept: tuple[str, ...] = ()
-    edited: tuple[str, ...] = ()

@@ -54,7 +54,7 @@ HEADINGS = {
     "moot.api.verbs.effects.effects": "Automation",
     "moot.api.verbs.runs.run": "Packs",
     "moot.api.verbs.runs.looking": "Packs",
-    "moot.pipelines.restoring": "Packs",
+    "moot.api.verbs.runs.restoring": "Packs",
     "moot.api.verbs.search": "Log",
     "moot.overview.verbs": "Workspace",
     "moot.api.verbs.workspace": "Workspace",

@@ -219,12 +219,9 @@ class Operations(ABC):
     def run_restore(
         self,
         id: str,
-        *,
         stage: str | None = None,
+        *,
         attempt: int | None = None,
-        overwritten: bool = False,
-        edited: bool = False,
-        undo: bool = False,
         key: str | None = None,
         dry_run: bool = False,
     ) -> RestoredFiles:
