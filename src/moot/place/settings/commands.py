@@ -1,7 +1,7 @@
 """The commands of agents in `moot.toml`, which `moot run PACK` starts.
 
     [run.NAME]                          NAME is a pack
-    lead = ["claude", "-p"]             the program and its arguments, for one stage of the pack
+    lead = ["claude", "-p", "--permission-mode", "acceptEdits"]   the program and its arguments, for one stage of the pack
     developer = { command = ["codex", "exec", "-"], timeout = "2h", attempts = 2, env = ["OPENAI_API_KEY"] }
 
     timeout                             of one attempt; the program and its children are then ended
