@@ -5,26 +5,31 @@ from __future__ import annotations
 import json
 import os
 import sys
-import threading
 from pathlib import Path
 
 import pytest
-from moot.effects.commands import EffectInput, run
-from moot.effects.pinned import pin
 
+from moot.core.deciders.effect import Effect
 from moot.core.handler import Handler
+from moot.place import locks
+from moot.runs.consent import pin
+from moot.runs.effects import Attempt, Result, perform
 from tests.faults.crew import alive, until
 
 EVENT = {"id": "c.0", "type": "build:finished", "at": "2031-05-08T09:30:00.000Z", "data": {"text": "grün\x1b" * 50_000}}
 
 
-def job(root: Path, *words: str, timeout: float = 30.0, cancel=None, hold=None) -> EffectInput:
+def run(root: Path, *words: str, timeout: float = 30.0, cancel: bool = False) -> Result:
     handler = Handler(name="h", on=("a:b",), run=words, timeout=timeout)
     env = {"PATH": os.environ["PATH"], "X": "$HOME"}
-    return EffectInput(
-        handler=handler, event=EVENT, key="e-1", attempt=2, env=env,
-        pinned=pin(handler, str(root), env), cancel=cancel or threading.Event(), hold=hold,
-    )  # fmt: skip
+    lock = locks.take(locks.path_of(str(root), "locks", "e-1"))
+    assert lock is not None
+    attempt = Attempt(Effect(id="e-1", handler="h", attempt=2), handler, lock)
+    attempt.pinned = pin(handler, str(root), env)
+    try:
+        return perform(attempt, EVENT, env, lambda: cancel)
+    finally:
+        lock.release()
 
 
 def script(root: Path, *lines: str) -> tuple[str, str]:
@@ -38,17 +43,17 @@ def test_a_command_gets_the_event_its_key_and_the_root(tmp_path):
         "json.dump([json.load(sys.stdin), os.environ['MOOT_EFFECT_KEY'], os.environ['MOOT_EFFECT_ATTEMPT'],",
         "           os.getcwd(), sys.argv[1:]], open('got', 'w'))",
     )
-    assert run(job(tmp_path, *words, "$X; rm *", "a b")).ok
+    assert run(tmp_path, *words, "$X; rm *", "a b").ok
     assert json.loads((tmp_path / "got").read_text()) == [EVENT, "e-1", "2", str(tmp_path), ["$X; rm *", "a b"]]
 
 
 def test_a_command_that_does_not_read_is_no_trouble(tmp_path):
-    assert run(job(tmp_path, "true")).ok
+    assert run(tmp_path, "true").ok
 
 
 def test_the_end_of_the_output_is_kept(tmp_path):
     words = script(tmp_path, "print('x' * 1_000_000, flush=True)", "print('the end', file=sys.stderr)")
-    result = run(job(tmp_path, *words))
+    result = run(tmp_path, *words)
     assert result.ok
     assert result.detail.endswith("x\nthe end")
     assert len(result.detail) <= 2000
@@ -65,7 +70,7 @@ def test_the_end_of_the_output_is_kept(tmp_path):
     ],
 )
 def test_a_failure_says_how_it_failed(tmp_path, words, said):
-    result = run(job(tmp_path, *words))
+    result = run(tmp_path, *words)
     assert (result.ok, result.detail) == (False, said)
 
 
@@ -78,19 +83,17 @@ def test_when_the_time_is_over_the_whole_group_is_killed(tmp_path):
         "print('begun', flush=True)",
         "time.sleep(600)",
     )
-    result = run(job(tmp_path, *words, timeout=2.0))
+    result = run(tmp_path, *words, timeout=2.0)
     assert (result.ok, result.detail) == (False, "not done within 2 s: begun")
     until(lambda: not alive(int((tmp_path / "pid").read_text())), "the child of the command is gone")
 
 
 def test_a_command_whose_child_keeps_the_output_open_is_done_when_it_ends(tmp_path):
-    result = run(job(tmp_path, "sh", "-c", "sleep 600 & echo $! > pid; echo ready", timeout=60.0))
+    result = run(tmp_path, "sh", "-c", "sleep 600 & echo $! > pid; echo ready", timeout=60.0)
     os.kill(int((tmp_path / "pid").read_text()), 9)
     assert (result.ok, result.detail) == (True, "ready")
 
 
 def test_a_stopped_runner_stops_its_commands(tmp_path):
-    cancel = threading.Event()
-    cancel.set()
-    result = run(job(tmp_path, "sleep", "600", cancel=cancel))
+    result = run(tmp_path, "sleep", "600", cancel=True)
     assert (result.ok, result.detail) == (False, "its runner was stopped")

@@ -7,13 +7,13 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from moot.effects.pinned import PinnedHandler, pin
-from moot.effects.runner import Runner, RunnerSetup
 
 from moot.core.deciders.effect import RequestEffect
 from moot.core.handler import Handler
 from moot.engine.presence import Presence
 from moot.logs.sqlite import restore
+from moot.runs.consent import PinnedHandler, pin
+from moot.runs.effects import Runner, RunnerSetup
 from moot.views import states
 from moot.views.store import Store
 from tests.engine.harness import ANNA, Command, Machine, add, together
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from moot.effects.attempts import Attempt
+    from moot.runs.effects import Attempt
 
 RUN = Handler(name="h", on=("task:added",), run=("true",))
 MESSAGE = Handler(name="h", on=("task:added",), message={"to": "Yeats", "text": "hello"})
@@ -90,7 +90,7 @@ def test_no_effect_waits_for_a_file_that_could_not_be_taken_in_before_it(machine
 
 
 def test_an_effect_does_not_wait_for_ever_for_a_torn_file(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("moot.effects.runner._PATIENCE", 0.5)
+    monkeypatch.setattr("moot.runs.effects._PATIENCE", 0.5)
     machine.does(together(add("task-001"), request("e-1")))
     one, seen = absorbing(machine, ["", *(["torn"] * 999)])
     assert [found.outcome for found in one.perform(drain=True, limit=None)] == ["done"]
@@ -122,7 +122,7 @@ def test_an_effect_that_a_restore_took_away_before_it_was_taken_is_left(
 ) -> None:
     machine.does(together(add("task-001"), request("e-1")))
     one = runner(machine, handler)
-    found = one._due_effects.found
+    found = one._found
 
     def restored(wanted: Handler, room: int) -> list[Attempt]:
         attempts = found(wanted, room)
@@ -130,7 +130,7 @@ def test_an_effect_that_a_restore_took_away_before_it_was_taken_is_left(
             put_back(machine, backups[backup])
         return attempts
 
-    one._due_effects.found = restored  # type: ignore[method-assign]
+    one._found = restored  # type: ignore[method-assign]
     assert list(one.perform(drain=True, limit=None)) == []
     assert os.listdir(os.path.join(machine.views, "effects")) == []
     assert machine.verify().sound

@@ -10,8 +10,7 @@ import time
 
 import pytest
 
-from moot.pipelines import driver
-from moot.place import escaped, processes
+from moot.place import escaped, locks, processes
 from tests.pipelines.conftest import PATIENCE
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux shows the processes of others")
@@ -146,10 +145,10 @@ def test_a_group_whose_first_process_has_ended_is_not_signalled_by_its_number(tm
     leader.wait(PATIENCE)
     try:
         (tmp_path / "drivers").mkdir()
-        lock = driver.CommandLock(str(tmp_path), "p-0", "run-1")
+        lock = locks.CommandLock(str(tmp_path), "p-0.run-1")
         lock.started(leader.pid, escaped.start_of(member))
-        assert driver.bury(str(tmp_path), "p-0", "run-1") is False
+        assert locks.bury(str(tmp_path), "p-0", "p-0.run-1") is False
         assert is_running(member)
     finally:
         os.kill(member, signal.SIGKILL)
-        lock.close()
+        lock.ended()

@@ -46,7 +46,10 @@ def test_a_change_asks_again(theatre: Theatre, change: str) -> None:
             (theatre.root / "moot.toml").write_text(text.replace("attempts = 2", 'attempts = 2, env = ["TOKEN"]'))
         case "timeout":
             (theatre.root / "moot.toml").write_text(text.replace('"60s"', '"61s"'))
-    assert theatre.cli_refusal("run", "orchestrator").code == "not_allowed"
+    refusal = theatre.cli_refusal("run", "orchestrator")
+    assert refusal.code == "not_allowed"
+    assert "its content changed since it was allowed" in refusal.message
+    assert refusal.message.endswith(": developer.py.") == (change == "script")
 
 
 def test_a_script_that_an_agent_changes_is_not_run(theatre: Theatre) -> None:

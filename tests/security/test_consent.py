@@ -12,12 +12,11 @@ import threading
 from pathlib import Path
 
 import pytest
-from moot.effects import commands
-from moot.effects.commands import EffectInput
-from moot.effects.consent import Consent
-from moot.effects.pinned import pin
 
 from moot.core.handler import Handler
+from moot.runs import commands
+from moot.runs.commands import CannotStart, CommandInput
+from moot.runs.consent import Consent, pin
 from tests.surfaces.command import PATIENCE, Command, git, new_command
 
 MARK = "from pathlib import Path\nPath('stolen').touch()\n"
@@ -78,11 +77,8 @@ def test_a_script_that_is_exchanged_after_it_was_compared_runs_as_it_was_allowed
     hook = Handler(name="hook", on=("a:b",), run=words)
     looked = pin(hook, str(tmp_path), env)
     script(tmp_path / "hook.sh", "#!/bin/sh\ntouch stolen\n")
-    job = EffectInput(
-        handler=hook, event={}, key="e-1", attempt=1, env=env, pinned=looked,
-        cancel=threading.Event(),
-    )  # fmt: skip
-    assert commands.run(job).ok
+    given = CommandInput(brief="{}", env=env, own={}, leave=True)
+    assert commands.run(looked, given).code == 0
     assert (tmp_path / "got").exists()
     assert not (tmp_path / "stolen").exists()
 
@@ -166,12 +162,9 @@ def test_a_script_that_was_not_there_is_not_run_when_it_appears_at_the_last_mome
     hook = Handler(name="hook", on=("a:b",), run=("sh", "later.sh"))
     looked = pin(hook, str(tmp_path), env)
     script(tmp_path / "later.sh", "touch stolen")
-    job = EffectInput(
-        handler=hook, event={}, key="e-1", attempt=1, env=env, pinned=looked,
-        cancel=threading.Event(),
-    )  # fmt: skip
-    result = commands.run(job)
-    assert (result.ok, result.detail) == (False, "sh cannot be run: there is no file later.sh in the workspace")
+    given = CommandInput(brief="{}", env=env, own={}, leave=True)
+    with pytest.raises(CannotStart, match=r"sh cannot be run: there is no file later\.sh in the workspace"):
+        commands.run(looked, given)
     assert not (tmp_path / "stolen").exists()
 
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-import threading
 from pathlib import Path
 
 import pytest
-from moot.effects import commands
-from moot.effects.commands import EffectInput
-from moot.effects.pinned import pin
 
 from moot.core.handler import Handler
+from moot.runs import commands
+from moot.runs.commands import CommandInput
+from moot.runs.consent import pin
 from tests.surfaces.command import Command, git, new_command
 
 EVIL = "touch stolen\n"
@@ -78,11 +77,8 @@ def test_a_script_behind_options_is_run_as_it_was_allowed(tmp_path: Path, words:
     hook = Handler(name="hook", on=("a:b",), run=words)
     looked = pin(hook, str(tmp_path), env)
     script(tmp_path / "hook.sh", EVIL)
-    job = EffectInput(
-        handler=hook, event={}, key="e-1", attempt=1, env=env, pinned=looked,
-        cancel=threading.Event(),
-    )  # fmt: skip
-    assert commands.run(job).ok
+    given = CommandInput(brief="{}", env=env, own={}, leave=True)
+    assert commands.run(looked, given).code == 0
     assert ((tmp_path / "got").exists(), (tmp_path / "stolen").exists()) == (True, False)
 
 

@@ -10,7 +10,7 @@ import pytest
 from moot.core.errors import MootError
 from moot.core.ids import file_name
 from moot.core.task import AddTask
-from moot.engine import runners
+from moot.place import locks
 from tests.calls import open_call
 from tests.surfaces.command import new_command
 from tests.surfaces.worlds import inhabit
@@ -52,11 +52,11 @@ def test_an_effect_with_a_hostile_id_removes_and_makes_nothing_outside_its_folde
     (tmp_path / "victim").write_bytes(b"precious")
     (tmp_path / "a" / "b" / "c" / "victim").write_bytes(b"precious")
     before = tree(tmp_path)
-    one = runners.lock_effect(str(state), effect, "a")
+    one = locks.take(locks.path_of(str(state), locks.EFFECTS, effect), "a")
     assert one is not None
     made = set(tree(tmp_path)) - set(before)
     assert made == {str(state / "effects.lock"), str(state / "effects" / file_name(effect))}
-    other = runners.take_over(str(state), effect, "b", "a")
+    other = locks.take_over(locks.path_of(str(state), locks.EFFECTS, effect), "b", "a")
     assert other is not None
     one.release()
     other.release()
@@ -70,7 +70,10 @@ def test_a_planted_link_in_place_of_an_effects_lock_is_not_followed(tmp_path: Pa
     victim.write_bytes(b"precious")
     (state / "effects" / "e-1").symlink_to(victim)
     (state / "runners").symlink_to(victim)
-    for act in (lambda: runners.lock_effect(str(state), "e-1", "a"), lambda: runners.Running(str(state))):
+    for act in (
+        lambda: locks.take(locks.path_of(str(state), locks.EFFECTS, "e-1"), "a"),
+        lambda: locks.share_runners(str(state)),
+    ):
         with pytest.raises(MootError) as refused:
             act()
         assert refused.value.code == "unsafe_file"
@@ -79,7 +82,7 @@ def test_a_planted_link_in_place_of_an_effects_lock_is_not_followed(tmp_path: Pa
     (tmp_path / "elsewhere").mkdir()
     (state / "effects").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(MootError) as refused:
-        runners.lock_effect(str(state), "e-1", "a")
+        locks.take(locks.path_of(str(state), locks.EFFECTS, "e-1"), "a")
     assert refused.value.code == "unsafe_file"
     assert victim.read_bytes() == b"precious"
     assert os.listdir(tmp_path / "elsewhere") == []

@@ -283,7 +283,7 @@ def test_nothing_from_a_repository_runs_before_its_content_was_allowed(run: Comm
     run("emit", "build:finished")
     ran = run("handle", "--drain")
     assert (ran.code, ran.out) == (0, "Nothing was due.\n")
-    assert "count waits: nobody allowed it on this machine. It would run" in ran.err
+    assert "count waits: nobody has allowed it on this machine. It would run" in ran.err
     assert got(run) == []
     (effect,) = run("effects", "--json").result
     assert (effect["state"], effect["attempt"]) == ("not-allowed", 0)

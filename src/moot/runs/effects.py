@@ -227,6 +227,7 @@ class Runner:
             self._inspected = now
         self._engine.read()
         found: list[Performed] = []
+        held: list[Attempt] = []
         wanted: list[Attempt] = []
         try:
             for handler in self._setup.handlers.ready:
@@ -236,14 +237,15 @@ class Runner:
                 room = min(handler.at_once - mine, free, most - busy - len(found))
                 if room > 0:
                     attempts = self._found(handler, room)
+                    held += attempts
                     if handler.kind == "message":
-                        found += self._send_messages(attempts)
+                        found += filter(None, map(self._send, attempts))
                     else:
                         wanted += attempts
-            return found + (self._take(wanted) if wanted else [])
+            return found + self._take(wanted)
         finally:
-            for attempt in wanted:
-                if attempt.effect.id not in self._attempts:
+            for attempt in held:
+                if self._attempts.get(attempt.effect.id) is not attempt:
                     attempt.hold.release()
 
     def _found(self, handler: Handler, room: int) -> list[Attempt]:
@@ -312,12 +314,12 @@ class Runner:
         return TakeEffect(runner=self.name, now=now, ttl=ttl, limit=handler.attempts, over=attempt.over)
 
     def _start(self, attempt: Attempt, event: Event) -> None:
-        self._attempts[attempt.effect.id] = attempt
         shown = self._setup.shown(attempt.handler, event)
+        self._attempts[attempt.effect.id] = attempt
 
         def work() -> None:
             try:
-                attempt.result = self._performed(attempt, shown)
+                attempt.result = perform(attempt, shown, self._setup.env, self._cancel.is_set)
             except Exception as error:  # a thread has no caller, so the error becomes the outcome
                 attempt.result = Result(ok=False, detail=f"moot itself failed: {type(error).__name__}: {error}")
             self._ended.put(attempt)
@@ -328,76 +330,39 @@ class Runner:
         else:
             threading.Thread(target=work, daemon=True).start()
 
-    def _performed(self, attempt: Attempt, event: Mapping[str, Any]) -> Result:
-        """Run the command. It gets the event as JSON, and the key of the effect."""
-        effect, pinned = attempt.effect, attempt.pinned
-        assert pinned is not None, "nothing is run that was not looked at"
-        given = commands.CommandInput(
-            brief=json.dumps(event),
-            env=self._setup.env,
-            own={"MOOT_EFFECT_KEY": effect.key, "MOOT_EFFECT_ATTEMPT": str(effect.attempt)},
-            hold=(attempt.hold.file,),
-            cancel=self._cancel.is_set,
-            keep=_KEPT,
-            apart=False,
-            leave=True,
-        )
-        try:
-            return _result(commands.run(pinned, given), attempt.handler.timeout)
-        except commands.CannotStart as error:
-            return Result(ok=False, detail=str(error))
-
     def _trigger(self, effect: Effect) -> Event | None:
         """The event that triggered the effect; None if a restored backup ends before it."""
         return next(iter(self._engine.log.read(max(0, effect.event - 1), 1)), None)
 
     # --- messages ----------------------------------------------------------------------------------------------------
 
-    def _send_messages(self, attempts: list[Attempt]) -> list[Performed]:
-        """Send these messages, each in the commit that ends its effect."""
-        found = []
-        try:
-            for attempt in attempts:
-                event = self._trigger(attempt.effect)
-                if event is None:
-                    continue
-                try:
-                    found.append(self._send(attempt, event))
-                except _NOT_OURS as error:
-                    if error.details.get("effect") != attempt.effect.id:
-                        raise
-        finally:
-            for attempt in attempts:
-                attempt.hold.release()
-        return found
-
-    def _send(self, attempt: Attempt, event: Event) -> Performed:
-        name = attempt.effect.id
-        why: MootError | None = None
+    def _send(self, attempt: Attempt) -> Performed | None:
+        """Send a message, in the commit that ends its effect. None if the effect is no longer this runner's."""
+        name, event, why = attempt.effect.id, self._trigger(attempt.effect), ""
 
         def act(work: Work) -> None:
+            assert event is not None, "a restored backup contains it"
             work.via = f"handler {attempt.handler.name}"
             work.do("effect", name, self._taking(attempt, work.now))
             attempt.effect = work.state("effect", name)
             if attempt.effect.status != "taken":
                 return
-            if is_redacted(event.data):
-                work.do("effect", name, self._outcome(attempt, _REDACTED))
-            elif why is None:
+            result = _REDACTED if is_redacted(event.data) else Result(ok=not why, detail=why)
+            if result.ok:
                 self._setup.deliver(work, attempt.handler, event)
-                work.do("effect", name, FinishEffect(runner=self.name, attempt=attempt.effect.attempt))
-            else:
-                work.do("effect", name, self._outcome(attempt, Result(ok=False, detail=f"{why.message} {why.remedy}")))
+            work.do("effect", name, self._outcome(attempt, result))
 
-        try:
-            return attempt.recorded(self._engine.commit(self._setup.by, act))
-        except Unavailable:
-            raise
-        except MootError as error:
-            if error.details.get("effect") == name:
-                raise
-            why = error
-        return attempt.recorded(self._engine.commit(self._setup.by, act))
+        while event is not None:
+            try:
+                return attempt.recorded(self._engine.commit(self._setup.by, act))
+            except MootError as error:
+                own = error.details.get("effect") == name
+                if own and isinstance(error, _NOT_OURS):
+                    break
+                if own or why or isinstance(error, Unavailable):
+                    raise
+                why = f"{error.message} {error.remedy}"
+        return None
 
     # --- ending ------------------------------------------------------------------------------------------------------
 
@@ -492,6 +457,26 @@ class Runner:
         wait = min([_ROUND, *(max(0.02, due - now) for due in known)])
         for _ in self._engine.log.follow(head, timeout=wait):
             break
+
+
+def perform(attempt: Attempt, event: Mapping[str, Any], env: Mapping[str, str], cancel: Callable[[], bool]) -> Result:
+    """Run the command of an effect. It gets the event as JSON, and the key of the effect."""
+    effect = attempt.effect
+    given = commands.CommandInput(
+        brief=json.dumps(event),
+        env=env,
+        own={"MOOT_EFFECT_KEY": effect.key, "MOOT_EFFECT_ATTEMPT": str(effect.attempt)},
+        hold=(attempt.hold.file,),
+        cancel=cancel,
+        keep=_KEPT,
+        apart=False,
+        leave=True,
+    )
+    assert attempt.pinned is not None, "nothing is run that was not looked at"
+    try:
+        return _result(commands.run(attempt.pinned, given), attempt.handler.timeout)
+    except commands.CannotStart as error:
+        return Result(ok=False, detail=str(error))
 
 
 def _result(ran: Ran, timeout: float) -> Result:
