@@ -108,23 +108,6 @@ class Pipeline:
 
         return planned(call, self, target, options)
 
-    def steps(self, call: Call, targets: Sequence[Target], options: RunOptions) -> Iterator[PipelineStep]:
-        """Run the targets: one alone, several as one run with waves."""
-        from moot.pipelines.running import run_target
-        from moot.pipelines.waves import run_targets
-
-        return (
-            run_target(call, self, targets[0], options)
-            if len(targets) == 1
-            else run_targets(call, self, targets, options)
-        )
-
-    def planned(self, call: Call, target: Target, options: RunOptions) -> PlannedTarget:
-        """What would happen to a target now."""
-        from moot.pipelines.planning import planned
-
-        return planned(call, self, target, options)
-
     def prompt(self, given: StageInput) -> str:
         """What a command gets on standard input."""
         from moot.runs.prompts import prompt

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from moot.pipelines.overwriting import WatchedFiles
 
 from moot import Workspace
 from moot.packs.rspec.cover import WARNED
-from moot.pipelines.overwriting import WatchedFiles
 from moot.runs import contents
 from tests.specs.rspec.test_runs import BOOK, SHELF
 
