@@ -111,7 +111,7 @@ class Attempt:
 
 
 class Handlers:
-    """The handlers, and which of them can run here: those that a person allowed. `ready` are the names of these."""
+    """The handlers, and which of them can run here: `ready`, those that a person allowed."""
 
     def __init__(self, read: Callable[[], tuple[Handler, ...]], consent: Consent) -> None:
         self._read = read
@@ -368,8 +368,8 @@ class Runner:
 
     def _record_ended(self) -> list[Performed]:
         """Append the outcomes of the attempts that have ended, in one commit, once the files are taken in."""
-        while not self._ended.empty():
-            self._unrecorded.append(self._ended.get())
+        while self._collect(0):
+            pass
         if not self._unrecorded or not self._is_settled():
             return []
         lost: set[str] = set()
@@ -394,6 +394,14 @@ class Runner:
             else attempt.recorded(outcome)
             for attempt in ended
         ]
+
+    def _collect(self, patience: float) -> bool:
+        """Wait for an attempt to end. Whether one did."""
+        try:
+            self._unrecorded.append(self._ended.get(timeout=patience))
+        except Empty:
+            return False
+        return True
 
     def _is_settled(self) -> bool:
         """Take in the files that ended effects may have written. False while one is torn, for some seconds at most."""
@@ -424,10 +432,7 @@ class Runner:
         self._cancel.set()
         end = self._clock.monotonic() + _PATIENCE
         while len(self._unrecorded) < len(self._attempts) and (left := end - self._clock.monotonic()) > 0:
-            try:
-                self._unrecorded.append(self._ended.get(timeout=left))
-            except Empty:
-                break
+            self._collect(left)
         try:
             self._record_ended()
         except Unavailable:
@@ -447,10 +452,7 @@ class Runner:
 
     def _wait(self, head: int) -> None:
         if self._attempts:
-            try:
-                self._unrecorded.append(self._ended.get(timeout=_TICK))
-            except Empty:
-                pass
+            self._collect(_TICK)
             return
         store, now = self._engine.store, self._clock.wall_seconds()
         known = [due for one in self._setup.handlers.ready if (due := view.next_due(store, one.name)) is not None]

@@ -1,8 +1,8 @@
 """The commands of agents in `moot.toml`, which `moot run PACK` starts.
 
     [run.NAME]                          NAME is a pack
-    lead = ["./lead.py", "--all"]       the program and its arguments, for one stage of the pack
-    developer = { command = ["./developer.py"], timeout = "2h", attempts = 2, env = ["OPENAI_API_KEY"] }
+    lead = ["claude", "-p", "--permission-mode", "acceptEdits"]   a program and its arguments, for a stage of the pack
+    developer = { command = ["codex", "exec", "--sandbox", "workspace-write", "-"], timeout = "2h", attempts = 2 }
 
     timeout                             of one attempt; the program and its children are then ended
     attempts                            how often the command is run until it has done its part
