@@ -29,6 +29,7 @@ class Tree:
     def __init__(self, place: Path) -> None:
         self.root, self.keep = place / "tree", place / "keep"
         self.root.mkdir()
+        self.keep.mkdir()
         self.path = self.root / "box" / "mail.json"
 
     def mirror(self, **options) -> MirrorFile:
