@@ -10,6 +10,7 @@ from moot.core.barred import barred, exclusive_of_others
 from moot.core.claims import REASON_LIMIT, SHOWN_LIMIT, OverrideClaim
 from moot.core.errors import Held
 from moot.core.identity import people_only
+from moot.core.paths import as_typed
 from moot.core.principal import agent, name_of, person
 from moot.core.record import Record
 from moot.core.task.leases import has_lapsed
@@ -182,7 +183,7 @@ def _lines(one: Barred) -> list[str]:
     shown = [f"  {one_line(file, 200)}" for file in one.files[:SHOWN_LIMIT]]
     hidden = len(one.files) - SHOWN_LIMIT
     more = [f"  and {counted(hidden, 'file')} more"] if hidden > 0 else []
-    covered = one_line(", ".join(claim.paths[:5]), 100)
+    covered = one_line(", ".join(as_typed(claim.paths[:5])), 100)
     return [*shown, *more, f"    claimed by {claim.holder} with {claim.id} ({covered}){why}"]
 
 
