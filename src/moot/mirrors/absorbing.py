@@ -56,7 +56,7 @@ class Absorber:
                 if found.unreadable is not None:
                     self._warn(f"The file that replaced {path} is kept: {found.unreadable}.")
                     seen.file.absorbed(found)
-                elif self.take(seen, found.data, None, found.age):
+                elif self.take(seen, found.data, self._context.before.get(path), found.age):
                     taken.append((seen.file, found))
             what = self._absorb_look(seen, known)
             if what == "blocked":
@@ -66,10 +66,20 @@ class Absorber:
             elif what == "changed":
                 changed.add(path)
         self._take_sources()
+        unread = self._left_for_later(blocked)
         self.take_later()
         for file, found in taken:  # only now: what was put off is nowhere else
-            file.absorbed(found)
-        return blocked, changed
+            if file.path not in unread:
+                file.absorbed(found)
+        return blocked | unread, changed
+
+    def _left_for_later(self, blocked: set[str]) -> set[str]:
+        """The files to read again: something was put off, and a torn file may have what it waits for."""
+        torn = any(self._memory.known(path).torn for path in blocked)
+        found = {seen.file.path for seen, *_ in self._put_off()} if torn else set[str]()
+        for path in found:
+            self._context.know(path, signature=None)
+        return found
 
     def _absorb_look(self, seen: Seen, known: Known) -> str:
         """Absorb the current content of a file. Returns whether it is changed, blocked, or nothing of these."""

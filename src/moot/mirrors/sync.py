@@ -285,7 +285,6 @@ class _Sync:
                 break
             self._look()
         else:
-            absorber.take_later()  # of what the last write displaced
             self._warn("Other programs keep writing to the mirrors; a later command syncs them.")
         self._note_those_away()
         self._keep_memory()
