@@ -28,7 +28,7 @@ test: packages check ## run all checks, then the whole test suite
 	@$(BIN)/python -m pytest -n auto --maxprocesses=4 --dist=loadscope --no-loadscope-reorder --session-timeout=3600
 	@$(BIN)/python tools/requirements.py
 
-check: setup ## check format, lint, types, layers and generated files; changes nothing
+check: setup ## check format, lint, types, layers, weights and generated files; changes nothing
 	@tools/check
 
 format: setup ## format the code, and fix what the linter can fix safely

@@ -78,6 +78,10 @@ def other_lines(paths: list[str]) -> Counter[str]:
     return lines
 
 
+def read_ceilings() -> dict[str, dict[str, int]]:
+    return tomllib.loads(CEILINGS.read_text(encoding="utf-8")) if CEILINGS.exists() else {"src": {}, "tests": {}}
+
+
 def offences(rooms: Weights, ceilings: dict[str, dict[str, int]]) -> list[str]:
     found = []
     for half, weights in rooms.items():
@@ -119,7 +123,7 @@ def main() -> int:
     paths = here()
     sources = {path: (ROOT / path).read_text(encoding="utf-8") for path in paths if path.endswith(".py")}
     rooms, files, density = weighed(sources)
-    ceilings = tomllib.loads(CEILINGS.read_text(encoding="utf-8")) if CEILINGS.exists() else {"src": {}, "tests": {}}
+    ceilings = read_ceilings()
     if options.lower:
         lower(rooms, ceilings)
         return 0

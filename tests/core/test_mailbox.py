@@ -333,16 +333,15 @@ class Boxes(RuleBasedStateMachine):
         for name in new:
             self.letters[name].hidden = reason
 
-    @rule(ids=some_ids, unread=st.booleans())
-    def restore(self, ids, unread):
+    @rule(ids=some_ids)
+    def restore(self, ids):
         back = tuple(i for i in ids if i in self.letters and self.letters[i].hidden is not None)
-        assert self.run(Restore(ids, unread=unread)) == (MessagesRestored(ids=back, unread=unread) if back else None)
+        assert self.run(Restore(ids)) == (MessagesRestored(ids=back) if back else None)
         for name in back:
             letter = self.letters[name]
-            letter.hidden = None
-            if unread:  # it counts as new from here on
-                letter.end, letter.taker, letter.shown = None, None, []
-                self.stages.pop(name, None)
+            letter.hidden = None  # it counts as new from here on
+            letter.end, letter.taker, letter.shown = None, None, []
+            self.stages.pop(name, None)
 
     @invariant()
     def the_state_is_what_the_model_says(self):

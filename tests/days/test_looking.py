@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from moot import Workspace
 from tests.surfaces.command import new_command
 from tests.surfaces.glass import Glass
+from tests.surfaces.guarded import Guarded
 from tests.surfaces.worlds import inhabit
 
 if TYPE_CHECKING:
@@ -22,10 +23,16 @@ def test_a_path_is_shown_as_it_was_typed(tmp_path: Path) -> None:
     assert run("claim", "pages/[id].tsx", agent="Ada").out.split(" (")[0].endswith("exclusive: pages/[id].tsx")
     assert run("claims").out.split()[3:] == ["pages/[id].tsx"]
     assert run("who-holds", "pages/[id].tsx").out.split()[3:] == ["pages/[id].tsx"]
-    assert "[[]" not in run("watch").out.partition("Claims")[2].partition("Mail")[0].partition("Events")[0]
+    for words in (["watch"], ["log"]):
+        assert "[[]" not in run(*words).out
     refused = run("claim", "pages/[id].tsx", agent="Bob").err
     assert "pages/[id].tsx" in refused
     assert "[[]" not in refused
+    assert run("guard", "install").code == 0
+    repo = Guarded(run)
+    repo.write("pages/[id].tsx")
+    refused = repo.commit(agent="Bob").err
+    assert "(pages/[id].tsx)" in refused
     assert run("release", "pages/[id].tsx", agent="Ada").out == "released pages/[id].tsx\n"
 
 

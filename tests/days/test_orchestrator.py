@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from moot.mirrors.files import MirrorFile
 from moot.wiring.admin import Admin
 from tests.specs.orchestrator import samples
 from tests.specs.orchestrator.project import PATIENCE, Project, until
@@ -435,6 +436,58 @@ def test_a_driver_without_pause_works_beside_a_watcher(
         (f"task/{task}", f"No tests in {task}.") for task in REJECTED
     ]
     assert project.held() == []
+
+
+@pytest.mark.proves("S0-LOC-16", "S0-EX-02")
+def test_a_report_and_its_verdict_that_come_while_moot_writes_the_queue_are_taken_together(
+    root: Path, make: Callable[[], Project], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    team, project = Team(root), make()
+    team.add(entry(SIX[0]))
+    team.assign(SIX[0])
+    project.look()
+    quick = [SIX[0]]
+    write = MirrorFile.write
+
+    def late(file: MirrorFile, *given: Any, **more: Any) -> Any:
+        if file.path.endswith("queue.json") and quick:
+            task = quick.pop()
+            team.report(task)
+            team.edit(task, "completed")
+        return write(file, *given, **more)
+
+    monkeypatch.setattr(MirrorFile, "write", late)
+    team.save("queue.json", {**team.load("queue.json"), "tasks": [*team.load("queue.json")["tasks"], entry(SIX[1])]})
+    project.look()
+    assert (quick, project.held()) == ([], [])
+    assert said(project, SIX[0]) == [("task_assignment", 1), ("completion_report", 1)]
+    assert team.states() == {SIX[0]: "completed", SIX[1]: "pending"}
+    assert inferred(project, SIX[0]) == []
+
+
+@pytest.mark.proves("S0-LOC-16", "S0-EX-02")
+@pytest.mark.parametrize("left", [0, 40], ids=["emptied", "half"])
+def test_a_verdict_waits_for_a_mailbox_that_is_being_written(
+    root: Path, make: Callable[[], Project], left: int
+) -> None:
+    team, project = Team(root), make()
+    team.add(entry(SIX[0]))
+    team.assign(SIX[0])
+    project.look()
+    team.report(SIX[0])
+    team.edit(SIX[0], "completed")
+    mailbox = team.folder / "messages/to-team-lead.json"
+    whole = mailbox.read_text()
+    with mailbox.open("w") as writing:
+        writing.write(whole[:left])
+        writing.flush()
+        project.look()
+        assert team.states()[SIX[0]] == "completed"
+        writing.write(whole[left:])
+    project.look()
+    assert project.held() == []
+    assert said(project, SIX[0]) == [("task_assignment", 1), ("completion_report", 1)]
+    assert (project.state(SIX[0]), inferred(project, SIX[0])) == ("completed", [])
 
 
 FLAT: dict[str, Any] = {

@@ -49,12 +49,27 @@ def test_a_typo_in_the_settings_stops_only_what_needs_them(run: Command) -> None
         assert sent in run("inbox", agent="Bob").out
         assert run("task", "claim", task, agent="Ada").code == 2, "this needs them"
         assert run("claim", "b.py", agent="Ada").code == 2
-        assert run("gsd", "status").code == 2
+        assert run("gsd", "plan").code == 2
         assert repo.commit(agent="Ada").code == 1, "the guard still refuses a file of Bob's"
         assert run("doctor").code != 0
     settings.unlink()
     assert run("task", "claim", task, agent="Ada").code == 0
     assert run("log", "--type", "settings:changed", "--json").result == []
+
+
+def test_a_look_that_fails_for_want_of_the_packs_says_that_the_settings_are_broken(run: Command) -> None:
+    settings = run.repo / "moot.toml"
+    good = 'packs = ["orchestrator"]\n[tasks]\nlifecycle = "orchestrator"\n'
+    settings.write_text(good)
+    task = run("task", "add", "Write it", "--json").result["id"]
+    settings.write_text(f"{good}atempts = 5\n")
+    for words in (["task", "show", task], ["brief", "developer"]):
+        refused = run(*words, "--json").error
+        assert "atempts" in refused["remedy"], refused
+    for words in ([], ["watch", "--once"]):
+        assert "atempts" in run(*words).out, words
+    settings.write_text(good)
+    assert run("task", "show", task).code == 0
 
 
 def test_names_in_a_clone_cannot_forge_lines_on_the_consent_screen(run: Command) -> None:
@@ -84,6 +99,8 @@ def test_the_name_of_a_directory_cannot_forge_lines_of_an_answer(run: Command, t
         assert ran.code == 0, ran
         forged = [line for line in ran.out.splitlines() if line.startswith(("ok guard: commits are", "Found/"))]
         assert not forged, (words, ran.out)
+        if words == ["init"]:
+            assert "\\nok guard" in run("deinit", cwd=below).err, "this asks for consent, as an error"
 
 
 def test_a_command_that_moot_started_is_no_person(run: Command) -> None:

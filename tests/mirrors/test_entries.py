@@ -176,7 +176,7 @@ def test_whether_a_message_belongs_to_a_file_is_in_its_event(place):
     for what in ("sighting", "aside"):
         here.call.run("send", {"type": what, "data": {"text": what}})
     events = [event.data for event in here.call.engine.log.read(0, 100) if event.type == "message:sent"]
-    assert [(data["kind"], data["mirror"]) for data in events] == [("sighting", "radio"), ("aside", "")]
+    assert [(data["kind"], data.get("mirror", "")) for data in events] == [("sighting", "radio"), ("aside", "")]
     assert [entry["text"] for entry in here.shown] == ["sighting"]
     store = here.call.engine.read()
     assert [d.message.kind for d in queries.shown_in_file(store, "@base", ("sighting", "aside"))] == ["sighting"]

@@ -27,9 +27,9 @@ HOUR = 3600.0
 
 class Tree:
     def __init__(self, place: Path) -> None:
-        self.root, self.keep = place / "tree", place / "keep"
+        self.root, self.keep, self.path = place / "tree", place / "keep", place / "tree" / "box" / "mail.json"
         self.root.mkdir()
-        self.path = self.root / "box" / "mail.json"
+        self.keep.mkdir(mode=0o700)
 
     def mirror(self, **options) -> MirrorFile:
         return MirrorFile(str(self.root), "box/mail.json", str(self.keep), **options)

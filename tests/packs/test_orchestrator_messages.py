@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import moot.packs.orchestrator as package
 from moot.api.protocol.content import fingerprint, normalise_paths, render, same
 from moot.core.schema import check_schema, defects
-from moot.packs.orchestrator.rules import review
+from moot.packs.orchestrator.protocol import review
 
 FOLDER = os.path.dirname(package.__file__)
 with open(os.path.join(FOLDER, "pack.toml"), "rb") as file:

@@ -175,6 +175,7 @@ def test_a_file_that_another_account_puts_there_at_the_last_moment_is_put_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "tree" / "box").mkdir(parents=True)
+    (tmp_path / "keep").mkdir()
     mirror = MirrorFile(str(tmp_path / "tree"), "box/mail.json", str(tmp_path / "keep"))
     path = tmp_path / "tree" / "box" / "mail.json"
     bring = exchange.bring

@@ -86,6 +86,10 @@ def test_a_verb_that_is_misspelt_is_answered_with_the_nearest(town: Command, wor
     assert f"Did you mean `{meant}`?" in refused(town, *words, code=2, error="unknown_verb")["remedy"]
 
 
+def test_a_pack_without_verbs_is_not_suggested_in_their_place(town: Command) -> None:
+    assert "Did you mean" not in refused(town, "orchestrator", code=2, error="unknown_verb")["remedy"]
+
+
 # What is not there
 
 

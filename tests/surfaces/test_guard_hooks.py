@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from moot.guard import script
+from moot.guard import hooks
 from tests.surfaces.command import PATIENCE
 from tests.surfaces.guarded import Guarded, passed, refused
 
@@ -223,8 +223,8 @@ def test_a_guard_that_is_not_executable_is_no_guard_and_is_repaired(repo: Guarde
 
 
 def test_the_guard_of_another_version_is_replaced_and_not_chained(repo: Guarded) -> None:
-    older = script.hook_script("pre-commit").replace(b"It was let through.", b"")
-    digest = script._digest(older)
+    older = hooks.hook_script("pre-commit").replace(b"It was let through.", b"")
+    digest = hooks._digest(older)
     older = older.replace(older.split(b"\n")[1], b"# moot guard 1 " + digest)
     repo.hook("pre-commit", older.decode())
     assert states(repo)["pre-commit"] == "installed"

@@ -56,7 +56,7 @@ def moved(verb: str, **data: Any) -> Event:
         (moved("move", flags=["late: after the deadline"]), "working → open (attempt 2; late: after the deadline)"),
         (moved("submit", report="m-1", reason="Done."), "working → open (attempt 2; report m-1): Done."),
         (event("mailbox:cleared", ids=["m-1"], reason="emptied"), "cleared m-1 from the file (emptied)"),
-        (event("mailbox:restored", ids=["m-1"], unread=True), "put m-1 back into the file (unread again)"),
+        (event("mailbox:restored", ids=["m-1"]), "put m-1 back into the file, unread again"),
         (event("task:readied", done="task-001", waits=[]), "no longer waits for task-001"),
         (
             event("task:readied", done="task-001", waits=["task-002"]),

@@ -155,7 +155,7 @@ def test_the_chain_of_a_message_names_each_recipient_with_its_stage_and_times(st
 def test_what_is_put_back_as_unread_has_no_times_until_it_is_read_again(tmp_path):
     machine = Machine(tmp_path, tmp_path)
     machine.does(send("m-1", "@dev", wants="ack"), offer("@dev", "m-1"), ack("@dev", "m-1"), clear("@dev", "m-1"))
-    restore = Restore(ids=("m-1",), unread=True)
+    restore = Restore(ids=("m-1",))
     machine.does(Command("restore", ANNA, lambda work: work.do("mailbox", "@dev", restore)))
     ((_, entry, *times),) = queries.chain(machine.engine.read(), "m-1")
     assert (entry.stage, times) == ("stored", [None, None])
@@ -177,7 +177,9 @@ def test_a_thread_and_the_messages_of_a_task(store):
 def test_a_protocol_s_file_shows_what_is_of_its_kinds_and_was_not_cleared(tmp_path):
     machine = Machine(tmp_path, tmp_path)
     machine.does(join("Yeats"), *(send(f"m-{n}", "@dev") for n in range(2)))
-    typed = Draft("message/m-9", "message:sent", {"kind": "task_assignment", "sender": ANNA, "to": ["@dev"]})
+    typed = Draft(
+        "message/m-9", "message:sent", {"kind": "task_assignment", "sender": ANNA, "to": ["@dev"], "mirror": "file"}
+    )
     for name in ("m-8", "m-9"):
         data = {**typed.data, "wants": "ack", "data": {"taskId": "t"}}
         machine.log.append(

@@ -49,7 +49,7 @@ class Call:
         self.progress = workspace.progress
         self.engine = self._lent = workspace.pool.borrow()
         setup = workspace.setup
-        self._problem = setup.problem
+        self.problem = setup.problem  # why the settings cannot be used, and the defaults apply
         self.settings, self.packs, self.mirrors = setup.settings, setup.packs, setup.mirrors
         self._let_decide(setup)
         self.output: Callable[[bytes], object] | None = None  # gets the output of commands that the verb runs
@@ -99,16 +99,16 @@ class Call:
 
     def run(self, name: str, arguments: Mapping[str, Any]) -> Answer:
         """Run a verb."""
-        if self._problem is not None and catalogue.is_of_pack(name):
-            raise self._problem
+        if self.problem is not None and catalogue.is_of_pack(name):
+            raise self.problem
         verb = catalogue.find(name, self.packs)
         given = catalogue.checked(verb, arguments)
         self._warnings, self._stored, self._unstored = list(self.workspace.notices), 0, False
         self.outcome, self.lasting = None, False
         self.use_own_engine()
         kind = catalogue.kind_of(verb, given)
-        if self._problem is not None:
-            self._go_on_without_settings(name, kind, self._problem)
+        if self.problem is not None:
+            self._go_on_without_settings(name, kind, self.problem)
         reads = not verb.writes or bool(given.get("peek")) or catalogue.only_looks(verb, kind)
         self._reads = reads and self.past is None
         self.engine.log.handle.patience = READ_PATIENCE if self._reads and name not in _WHOLE_LOG else None
@@ -172,6 +172,10 @@ class Call:
             from moot.api.read_fallback import read_without_writing
 
             return read_without_writing(self, do, does, error)
+        except MootError as error:
+            if self.problem is not None:  # it may be the only reason: without settings there are no packs
+                error.remedy = f"The defaults apply: {self.problem.message} {self.problem.remedy} {error.remedy}"
+            raise
 
     def use_own_engine(self) -> None:
         """Return to the borrowed engine after `moot.api.read_fallback` has replaced it."""

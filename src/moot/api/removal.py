@@ -6,7 +6,7 @@ from moot.api.answer import Answer
 from moot.core.errors import Refused
 from moot.core.identity import people_only
 from moot.core.record import Record
-from moot.core.text import visible
+from moot.core.text import unbroken, visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,4 +60,4 @@ def _leaves(plan: Removal) -> list[str]:
 
 
 def _said(one: RemovalItem) -> str:
-    return visible(f"{one.path} ({one.what})")
+    return unbroken(visible(f"{one.path} ({one.what})"))

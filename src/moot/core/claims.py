@@ -40,7 +40,7 @@ def is_id(text: str) -> bool:
 
 class Claimed(Payload):
     type = "file:claimed"
-    said = "claimed {paths} ({mode})"
+    said = "claimed {paths:typed} ({mode})"
     words = ("reason",)
     names = ("paths",)
     marks = ("id", "holder", "mode", "task", "worktree")
@@ -56,8 +56,8 @@ class Claimed(Payload):
 
 class Released(Payload):
     type = "file:released"
-    said = "released {paths}"
-    asides = (("forced", "by force, {holder} held it"), ("left", "keeps {left}"))
+    said = "released {paths:typed}"
+    asides = (("forced", "by force, {holder} held it"), ("left", "keeps {left:typed}"))
     words = ("reason",)
     names = ("paths",)
     marks = ("id", "holder", "left")
@@ -71,7 +71,7 @@ class Released(Payload):
 
 class Lapsed(Payload):
     type = "file:lapsed"
-    said = "{holder} lost {paths}"
+    said = "{holder} lost {paths:typed}"
     asides = (SILENCE,)
     words = ("reason",)
     names = ("paths",)

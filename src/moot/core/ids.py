@@ -2,7 +2,7 @@
 
 - An id chosen by a user is plain: a letter or digit, then up to 99 letters, digits, `.`, `_` or `-`.
 - An id in a protocol's file is one printable line without `/`, at most 200 characters.
-- A log may hold any id that an earlier version could write, so an id is never used as a file name unchecked.
+- A log may hold any id that some program wrote, so an id is never used as a file name unchecked.
 """
 
 from __future__ import annotations

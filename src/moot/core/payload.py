@@ -29,7 +29,8 @@ class Payload(Record):
     are part of backups and exports, and `moot redact` removes them.
 
     said: the event as a sentence, a template of its fields. `{argv:words}` joins with blanks, `{old:json}` writes JSON,
-    `{ttl:age}` writes seconds as `30m`, `{during:named}` names by id as `checks/notify (e-1)`.
+    `{ttl:age}` writes seconds as `30m`, `{paths:typed}` writes patterns as people type them, `{during:named}` names by
+    id as `checks/notify (e-1)`.
     asides: pairs of a field and a template; each is added in brackets if the field is not empty.
     """
 

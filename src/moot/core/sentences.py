@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from moot.core.json_codec import dumps
 from moot.core.kind import payload_of
+from moot.core.paths import as_typed
 from moot.core.text import age, one_line
 
 TYPE_CHECKING = False
@@ -45,6 +46,8 @@ class _Value:
                 return dumps(value)
             case "age":
                 return age(value) if isinstance(value, (int, float)) else ""
+            case "typed":
+                return ", ".join(as_typed(map(str, value))) if isinstance(value, list) else str(_told(value))
             case "words":
                 return " ".join(map(str, value)) if isinstance(value, list) else str(_told(value))
             case "named":

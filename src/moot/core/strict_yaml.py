@@ -141,8 +141,11 @@ def _place(text: str, at: int) -> Place:
     return before.count("\n") + 1, len(before) - before.rfind("\n")
 
 
-def load_texts(text: str) -> Any:
-    """Parse what people write: everything that PyYAML reads, each scalar as text (`01`, `yes`). Raises `TornYaml`."""
+def load_texts(text: str, once: Sequence[str] = ()) -> Any:
+    """Parse what people write: what PyYAML reads, each scalar as text (`01`, `yes`). Raises `TornYaml`.
+
+    once: keys that may not stand twice in the outermost mapping. Of others, the last value counts.
+    """
     import yaml
 
     depth = 0
@@ -152,7 +155,13 @@ def load_texts(text: str) -> Any:
             mark = event.start_mark
             raise TornYaml(f"the value is nested more than {DEEPEST} levels deep", mark.line + 1, mark.column + 1)
     with _reporting(text):
-        return yaml.load(text, Loader=getattr(yaml, "CBaseLoader", yaml.BaseLoader))  # noqa: S506 (builds only texts)
+        loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)(text)  # builds only texts
+        root, names = loader.get_single_node(), []
+        for key, _ in root.value if isinstance(root, yaml.MappingNode) else ():
+            if key.value in names and key.value in once:
+                raise TornYaml(f"the key {key.value} stands twice", key.start_mark.line + 1, key.start_mark.column + 1)
+            names.append(key.value)
+        return None if root is None else loader.construct_document(root)
 
 
 _DEEPER = {"MappingStartEvent": 1, "SequenceStartEvent": 1, "MappingEndEvent": -1, "SequenceEndEvent": -1}

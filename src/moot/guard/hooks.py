@@ -5,19 +5,24 @@ manages the hooks there: the guard is one line that this person adds.
 
 A hook that exists is kept: it becomes `NAME.before-moot`, and the guard runs it first. It is linked, not copied, so
 removing the guard gives back the same file. A hook that somebody edited after the guard was installed is not touched.
+
+The second line of a hook that moot made has a digest of the other lines. So the hook is recognised whatever version
+made it, and one that somebody edited is not taken for it.
 """
 
 from __future__ import annotations
 
 import fcntl
 import os
+import sys
 from contextlib import contextmanager
+from hashlib import sha256  # noqa: TID253 (loaded on demand)
+from shlex import quote
 from stat import S_ISLNK, S_ISREG
 
 from moot.core.errors import Refused, Unavailable
 from moot.core.record import Record
 from moot.core.text import shell_word
-from moot.guard.script import HOOKS, calls_guard, hook_script, is_made, is_unchanged, line_for
 from moot.place import MAIN, caches, gitdir
 from moot.place.git import Git, GitFailed
 from moot.place.private_files import check_folders, check_private, open_private, unsafe
@@ -28,11 +33,15 @@ if TYPE_CHECKING:
 
     from moot.place import Place
 
+HOOKS = ("pre-commit", "pre-push")
 BEFORE = ".before-moot"
 LEGACY = ".legacy"  # where the program `pre-commit` moves the hook that it finds, and calls it from
 RECORD = "guard"  # a file of the state directory: the guard was installed, and where
 _LOCK = "guard.lock"  # another file there, locked while hooks are changed
 _LONGEST = 1 << 20  # bytes of a hook
+_MARK = b"# moot guard 1 "
+_CALL = "moot -C . guard check"
+_ARGUMENTS = {"pre-commit": "pre-commit", "pre-push": 'pre-push --refs - -- "$@"'}
 _CONFIG = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
 _SAID = {
     "installed": "installed",
@@ -367,3 +376,41 @@ def _elsewhere(place: Place, folder: HookFolder) -> Refused:
         scope=folder.scope,
         lines=lines,
     )
+
+
+def hook_script(hook: str) -> bytes:
+    """The hook for this machine: it runs moot with the interpreter that runs this."""
+    with open(os.path.join(os.path.dirname(__file__), "hook.sh"), encoding="utf-8") as file:
+        text = file.read()
+    text = text.replace("@HOOK@", hook).replace("@PYTHON@", quote(os.path.abspath(sys.executable or "moot")))
+    whole = text.encode("utf-8", "surrogateescape")
+    return whole.replace(b"@DIGEST@", _digest(whole), 1)
+
+
+def is_made(content: bytes) -> bool:
+    """Whether `moot guard install` made it, even if it was edited since."""
+    return _second_line(content).startswith(_MARK)
+
+
+def is_unchanged(content: bytes) -> bool:
+    """Whether it is exactly what `moot guard install` made."""
+    return is_made(content) and _second_line(content) == _MARK + _digest(content)
+
+
+def calls_guard(content: bytes, hook: str) -> bool:
+    """Whether a hook of somebody else has the line that runs the guard."""
+    return f"guard check {hook}".encode() in content
+
+
+def line_for(hook: str) -> str:
+    """The line that runs the guard in a hook of somebody else. Without moot, it does nothing."""
+    return f"! command -v moot >/dev/null || {_CALL} {_ARGUMENTS[hook]} || [ $? -ne 3 ] || exit 1"
+
+
+def _second_line(content: bytes) -> bytes:
+    return b"".join(content.split(b"\n", 2)[1:2])
+
+
+def _digest(content: bytes) -> bytes:
+    lines = content.split(b"\n")
+    return sha256(b"\n".join(lines[:1] + lines[2:])).hexdigest().encode()

@@ -1,4 +1,8 @@
-"""guard install, guard remove, guard status, guard check: git hooks that keep others out of claimed files."""
+"""guard install, guard remove, guard status, guard check: git hooks that keep others out of claimed files.
+
+Which files a commit or a push changes, git says. A merge changes only files that differ from all of its parents: other
+changes were checked when they were committed. For a renamed file, both names count.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +12,21 @@ from moot.api.answer import Answer
 from moot.api.catalogue import Param, Verb
 from moot.core.barred import barred, exclusive_of_others
 from moot.core.claims import REASON_LIMIT, SHOWN_LIMIT, OverrideClaim
-from moot.core.errors import Held
+from moot.core.errors import Held, Usage
 from moot.core.identity import people_only
+from moot.core.paths import as_typed
 from moot.core.principal import agent, name_of, person
 from moot.core.record import Record
 from moot.core.task.leases import has_lapsed
 from moot.core.text import command_line, counted, one_line
 from moot.guard import hooks
 from moot.place import ignore_case
+from moot.place.git import NO_DRIVERS, Git, GitFailed
 from moot.views import states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from moot.api.call import Call
@@ -30,6 +37,9 @@ if TYPE_CHECKING:
     from moot.place import Place
 
 VARIABLE, REASON = "MOOT_GUARD", "MOOT_GUARD_REASON"
+_NAMES = ("--name-only", "-z", "--no-renames", "--ignore-submodules=dirty")
+_HEX = frozenset("0123456789abcdef")
+_MERGED = 1 << 16  # bytes of MERGE_HEAD
 _ACTS = {"pre-commit": "commit", "pre-push": "push"}
 
 
@@ -110,13 +120,10 @@ def check(call: Call, hook: str, remote: tuple[str, ...], refs: str | None) -> A
 
 
 def _changed(call: Call, hook: str, remote: tuple[str, ...], refs: str | None) -> list[str]:
-    from moot.guard import changes
-    from moot.place.git import GitFailed
-
     try:
         if hook == "pre-push":
-            return changes.of_push(call.place, refs or "", remote)
-        return changes.of_commit(call.place, call.cwd, call.env)
+            return _of_push(call.place, refs or "", remote)
+        return _of_commit(call.place, call.cwd, call.env)
     except GitFailed as problem:
         raise hooks.git_failed(problem) from problem
 
@@ -182,7 +189,7 @@ def _lines(one: Barred) -> list[str]:
     shown = [f"  {one_line(file, 200)}" for file in one.files[:SHOWN_LIMIT]]
     hidden = len(one.files) - SHOWN_LIMIT
     more = [f"  and {counted(hidden, 'file')} more"] if hidden > 0 else []
-    covered = one_line(", ".join(claim.paths[:5]), 100)
+    covered = one_line(", ".join(as_typed(claim.paths[:5])), 100)
     return [*shown, *more, f"    claimed by {claim.holder} with {claim.id} ({covered}){why}"]
 
 
@@ -274,3 +281,60 @@ VERBS = (
         ),
     ),
 )
+
+
+def _of_commit(place: Place, cwd: str, env: Mapping[str, str]) -> list[str]:
+    """The files of the commit that is being made. For `git commit -a` and `--only`, git names another index."""
+    directory = hooks.git_directory(place)
+    index = env.get("GIT_INDEX_FILE")
+    more = {"GIT_INDEX_FILE": os.path.join(os.path.realpath(cwd), index)} if index else {}
+    git = Git(directory, place.root, more=more)
+    changed = _staged(git)
+    for parent in _merged(directory):
+        changed &= _staged(git, parent)
+    return sorted(os.fsdecode(path) for path in changed)
+
+
+def _staged(git: Git, *parent: str) -> set[bytes]:
+    return set(git.listed("diff", "--cached", *NO_DRIVERS, *_NAMES, *parent, "--"))
+
+
+def _merged(directory: str) -> list[str]:
+    """The commits that are being merged."""
+    try:
+        with open(os.path.join(directory, "MERGE_HEAD"), encoding="ascii") as file:
+            lines = file.read(_MERGED).split()
+    except (OSError, UnicodeDecodeError):
+        return []
+    return [line for line in lines if _is_object(line)]
+
+
+def _of_push(place: Place, refs: str, remote: Sequence[str]) -> list[str]:
+    """The files of the commits that a push sends. `refs` is what git writes to its hook `pre-push`."""
+    git = Git(hooks.git_directory(place), place.root)
+    pairs = [_pair(line) for line in refs.splitlines() if line.strip()]
+    sent = [new for new, _ in pairs if set(new) != {"0"}]
+    if not sent:
+        return []
+    known = [old for _, old in pairs if set(old) != {"0"} and not git.fails("cat-file", "-e", f"{old}^{{commit}}")]
+    name, url = (*remote, "", "")[:2]
+    theirs = f"--remotes={name}" if name and name != url else "--remotes"
+    lines = "\n".join((*sent, *(f"^{old}" for old in known)))
+    commits = git.do("rev-list", "--not", theirs, "--not", "--stdin", stdin=lines.encode())
+    listed = git.listed(
+        "diff-tree", "--stdin", "--root", "-r", "-c", "--no-commit-id", *NO_DRIVERS, *_NAMES, stdin=commits
+    )
+    return sorted({os.fsdecode(path) for path in listed})
+
+
+def _pair(line: str) -> tuple[str, str]:
+    """The new and the old commit of a line `LOCAL-REF NEW REMOTE-REF OLD`."""
+    words = line.rsplit(" ", 3)
+    if len(words) != 4 or not _is_object(words[1]) or not _is_object(words[3]):
+        raise Usage("bad_refs", f"{line[:200]!r} is not a line of git's hook pre-push.", "Pass its input unchanged.")
+    return words[1], words[3]
+
+
+def _is_object(text: str) -> bool:
+    """Whether it is the full name of an object of git."""
+    return len(text) in (40, 64) and _HEX.issuperset(text)

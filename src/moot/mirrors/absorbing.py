@@ -1,26 +1,31 @@
 """Absorbs what other programs wrote into mirror files: commits it, holds it, or quarantines the file.
 
 The form of a mirror interprets the content. The entries of one author in one content are one commit. A recently torn
-file is left alone with a warning, an older one is quarantined. Requires the mirrors' lock.
+file is left alone with a warning, an older one is quarantined: its bytes are kept as a blob, and a held entry in
+the log names them. Requires the mirrors' lock.
 """
 
 from __future__ import annotations
 
 import os
 
+from moot.api.answer import Notice
 from moot.api.protocol.form import FULL, Malformed, Taken, in_rounds
 from moot.core.errors import Unavailable
+from moot.core.kind import kind_of
 from moot.core.principal import leaves_stamps
 from moot.core.strict_json import Torn
 from moot.mirrors.file_reading import Changed, Missing, Unchanged, digest_of
 from moot.place import MAIN, trust
+from moot.views import queries, states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from moot.api.answer import Notice
+    from moot.api.call import Call
+    from moot.api.protocol import MirrorSpec, Packs
     from moot.api.protocol.form import Instance
     from moot.engine.unit_of_work import Work
     from moot.mirrors.files import Displaced, MirrorFile
@@ -57,7 +62,7 @@ class Absorber:
                 if found.unreadable is not None:
                     self._warn(f"The file that replaced {path} is kept: {found.unreadable}.")
                     seen.file.absorbed(found)
-                elif self.take(seen, found.data, None, found.age):
+                elif self.take(seen, found.data, self._context.before.get(path), found.age):
                     taken.append((seen.file, found))
             what = self._absorb_look(seen, known)
             if what == "blocked":
@@ -67,10 +72,20 @@ class Absorber:
             elif what == "changed":
                 changed.add(path)
         self._take_sources()
+        unread = self._left_for_later(blocked)
         self.take_later()
         for file, found in taken:  # only now: what was put off is nowhere else
-            file.absorbed(found)
-        return blocked, changed
+            if file.path not in unread:
+                file.absorbed(found)
+        return blocked | unread, changed
+
+    def _left_for_later(self, blocked: set[str]) -> set[str]:
+        """The files to read again: something was put off, and a torn file may have what it waits for."""
+        torn = any(self._memory.known(path).torn for path in blocked)
+        found = {seen.file.path for seen, *_ in self._put_off()} if torn else set[str]()
+        for path in found:
+            self._context.know(path, signature=None)
+        return found
 
     def _absorb_look(self, seen: Seen, known: Known) -> str:
         """Absorb the current content of a file. Returns whether it is changed, blocked, or nothing of these."""
@@ -293,13 +308,11 @@ class Absorber:
 
     def _quarantine(self, seen: Seen, data: bytes, reason: str) -> bool:
         """Keep the bytes and record it in the log. False if they could not be kept; the file must then stay."""
-        from moot.mirrors.quarantine import quarantine  # imported late: it is rare
-
         path = seen.file.path
         known = self._memory.known(path)
         after = self._memory.rendered if known.signature and not known.due else 0  # else the last write has failed
         try:
-            act = quarantine(self._call, seen.form.spec, path, data, reason, after)
+            act = _quarantined(self._call, seen.form.spec, path, data, reason, after)
         except Unavailable as error:
             why = f"{reason}), and quarantine is not possible ({error.message.rstrip('.')}"
             self._warn(f"{path} could not be read ({why}); left alone for now.")
@@ -311,9 +324,7 @@ class Absorber:
 
     def _restore(self, seen: Seen) -> bool:
         """Let a file of 0 bytes be written again: there is nothing to keep, and it is not a clear."""
-        from moot.mirrors.quarantine import note_empty
-
-        self._commit(seen, "moot", note_empty(self._call.packs, seen.form.spec))
+        self._commit(seen, "moot", _note_empty(self._call.packs, seen.form.spec))
         self._warn(f"{seen.file.path} was empty; moot has written it again.")
         return True
 
@@ -326,3 +337,46 @@ class Absorber:
 
     def _warn(self, message: str) -> None:
         self._context.warn("mirror_pending", message)
+
+
+def _note_empty(packs: Packs, spec: MirrorSpec) -> Callable[[Work, Instance], Taken]:
+    """What is committed about a file of 0 bytes: a line in the journal of its pack, if it has one."""
+    from moot.api.protocol.journal_lines import WARN, note
+
+    def act(work: Work, one: Instance) -> Taken:
+        if any(mirror.form == "lines" and mirror.pack == spec.pack for mirror in packs.mirrors):
+            note(work, spec.pack, WARN, f"{one.path} was empty, which is not valid; it was written again")
+        return Taken()
+
+    return act
+
+
+def _quarantined(
+    call: Call, spec: MirrorSpec, path: str, data: bytes, reason: str, after: int
+) -> Callable[[Work, Instance], Taken]:
+    """Keep the bytes. Returns what must be committed next. Raises `Unavailable` if the bytes cannot be kept.
+
+    If an event after the position `after` has quarantined the same bytes, nothing is committed: the file was not
+    rendered again since, because the process was killed or the file could not be written.
+    """
+    from moot.core.deciders.held_entry import QuarantineFile
+
+    digest = call.put_blob(data)
+
+    def found(work: Work, one: Instance) -> str | None:
+        for entry in queries.held_entries(work.store):
+            same = (entry.path, entry.sha256, entry.reason) == (one.path, digest, reason)  # a redacted reason differs
+            if same and states.state(work.store, kind_of("entry"), entry.id)[1] > after:
+                return entry.id
+        return None
+
+    def act(work: Work, one: Instance) -> Taken:
+        identity = found(work, one)
+        if identity is None:
+            identity = f"h-{work.token(7)}"
+            command = QuarantineFile(path=one.path, mirror=spec.name, sha256=digest, size=len(data), reason=reason)
+            work.do("entry", identity, command, pack=spec.pack)
+        said = f"{identity}: {path} could not be read ({reason}); its bytes are in quarantine."
+        return Taken(notices=(Notice("entry_held", said),))
+
+    return act

@@ -22,7 +22,6 @@ from moot.mirrors.exchange import Kept, bring, has_kept, kept_in, nonce, stamp
 from moot.mirrors.file_reading import OPEN, Changed, Missing, Signature, Unchanged, Unreadable, digest_of, outside, read
 from moot.mirrors.folders import Stopped, enter, is_own
 from moot.mirrors.lock import open_for_writing
-from moot.place.private_files import make_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -145,7 +144,6 @@ class MirrorFile:
 
     def _write(self, folder: str, data: bytes, seen: Signature | None, *, sync: bool) -> Written | Unwritable:
         path = os.path.join(folder, os.path.basename(self.path))
-        make_folder(self._keep)
         # A file that resembles `seen` is not read. If its content differs all the same, `_replace` finds it.
         there = Unchanged(seen) if seen is not None and seen.resembles(path) else self._read(path, seen)
         if isinstance(there, Unreadable):

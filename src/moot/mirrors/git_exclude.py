@@ -14,6 +14,7 @@ import os
 
 from moot.core.record import Record
 from moot.place import gitdir
+from moot.place.private_files import write_private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -111,18 +112,12 @@ def _write(path: str, lines: Iterable[str]) -> None:
     after = text[: len(_BOM) if text.startswith(_BOM) else 0] + (BEGIN + block + END if block else b"") + head + tail
     if after == text:
         return
-    if os.path.lexists(path) and not os.stat(path).st_mode & 0o200:
+    mode = os.stat(path).st_mode & 0o777 if os.path.exists(path) else 0o644
+    if not mode & 0o200:
         raise OSError(0, "it is read-only", path)
     if not after:
         os.unlink(path)
         return
     os.makedirs(os.path.dirname(path), exist_ok=True)
-    draft = f"{path}.{os.urandom(6).hex()}"
-    try:
-        with open(draft, "xb") as out:
-            os.fchmod(out.fileno(), os.stat(path).st_mode & 0o777 if os.path.exists(path) else 0o644)
-            out.write(after)
-        os.replace(draft, path)
-    finally:
-        if os.path.lexists(draft):
-            os.unlink(draft)
+    write_private(path, after)
+    os.chmod(path, mode)

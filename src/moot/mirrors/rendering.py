@@ -17,7 +17,7 @@ _PAGE = 1000  # events: above this number, everything is rendered
 
 
 class Renderer:
-    """See the module. Content that a write displaces goes to the absorber."""
+    """See the module. Content that a write displaces is left to the next look."""
 
     def __init__(self, context: SyncContext, absorber: Absorber) -> None:
         self._context, self._memory, self._absorber = context, context.memory, absorber
@@ -72,8 +72,6 @@ class Renderer:
             return True
         memo = form.remember(known.memo, rendering.memo)
         context.know(path, signature=written.signature, memo=memo, absent="", due=False, rests=form.rests)
-        for found in written.displaced:
-            if self._absorber.take(seen, found.data, known.memo, found.age):
-                self._absorber.take_later()  # before its file is dropped: what was put off is nowhere else
-                seen.file.absorbed(found)
+        if written.displaced:  # the next look finds it, together with what was written before it into other files
+            context.before[path] = known.memo
         return not written.displaced

@@ -14,10 +14,12 @@ from __future__ import annotations
 import os
 
 from moot.api.answer import Notice
-from moot.api.protocol.mirrors import Mirrors
+from moot.api.protocol.form import Malformed
+from moot.api.protocol.mirrors import DocumentFile, Mirrors
 from moot.core.claims import STREAM
 from moot.core.errors import Refused
-from moot.mirrors.file_reading import Missing, Unchanged
+from moot.core.strict_json import Torn
+from moot.mirrors.file_reading import Changed, Missing, Unchanged, Unreadable
 from moot.mirrors.forms import form_of
 from moot.mirrors.lock import MirrorLock
 from moot.mirrors.sync_context import QuietEvents, Seen, SyncContext, showing
@@ -31,9 +33,11 @@ if TYPE_CHECKING:
 
     from moot.api.call import Call
     from moot.api.protocol import Packs
-    from moot.api.protocol.form import Form
-    from moot.api.protocol.mirrors import Adoption, DocumentFile
+    from moot.api.protocol.form import Form, Instance
+    from moot.api.protocol.mirrors import Adoption
     from moot.core.event import Event
+    from moot.mirrors.files import MirrorFile
+    from moot.views.store import Store
 
 _TURN = 5.0  # seconds to wait for the lock
 _ROUNDS = 8  # maximum rounds per sync, while others keep writing
@@ -128,14 +132,12 @@ class FileMirrors(Mirrors):
         return tuple(sync.run())
 
     def document_files(self, call: Call, document: str | None = None) -> Iterator[DocumentFile]:
-        from moot.mirrors.document_files import examined
-
         store = call.engine.read()
         among = None if document is None else frozenset({f"document/{document}"})
         for form, one, file in SyncContext(call, self._forms(), among=among).files(store):
             shown = form.document_of(one)
             if shown and document in (None, shown):
-                yield examined(form, store, one, file)
+                yield _examined(form, store, one, file)
 
     def shows(self, call: Call, document: str) -> bool:
         context = SyncContext(call, self._forms(), among=frozenset({f"document/{document}"}))
@@ -285,7 +287,6 @@ class _Sync:
                 break
             self._look()
         else:
-            absorber.take_later()  # of what the last write displaced
             self._warn("Other programs keep writing to the mirrors; a later command syncs them.")
         self._note_those_away()
         self._keep_memory()
@@ -324,3 +325,34 @@ class _Sync:
 
     def _warn(self, message: str) -> None:
         self._context.warn("mirror_pending", message)
+
+
+def _examined(form: Form, store: Store, one: Instance, file: MirrorFile) -> DocumentFile:
+    """The file as it is now, read by its form, and what it should show."""
+    with form.code:
+        rendering = form.render(store, one)
+        found = DocumentFile(
+            document=form.document_of(one),
+            path=file.path,
+            exists=True,
+            root=one.root,
+            shows=rendering.data if rendering is not None else None,
+            initial=form.initial_leaves(),
+        )
+        match file.look(None):
+            case Missing():
+                return found.replace(exists=False)
+            case Unreadable(reason=reason):
+                return found.replace(fault=reason, barred=True)
+            case Changed(data=data):
+                return _as_read(form, found, data)
+    raise AssertionError("without a known signature, no file is unchanged")
+
+
+def _as_read(form: Form, found: DocumentFile, data: bytes) -> DocumentFile:
+    try:
+        return found.replace(leaves=form.read(data))
+    except Torn as error:
+        return found.replace(fault=str(error), line=error.line, column=error.column)
+    except Malformed as error:
+        return found.replace(fault=str(error))

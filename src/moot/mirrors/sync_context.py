@@ -57,6 +57,7 @@ class SyncContext:
         self._keep = os.path.join(self.directory, "keep")
         self.patient = patient  # see `Mirrors.sync`
         self.among = among  # see `Form.resting`
+        self.before: dict[str, Any] = {}  # the memo of what each displaced content replaced
         self.restoring: set[str] = set()  # files to write again, whatever they are now
         self._trees = worktrees(call.place)
         self._accepts = Accounts(call.place).__getitem__

@@ -40,8 +40,9 @@ def _watching(call: Call) -> Iterator[Answer]:
 
     assert call.mirrors is not None
     position, trouble = 0, None
+    log = os.path.join(call.place.state, "log.db")
     with Notifications() as notifications:
-        while os.path.isdir(call.place.state):
+        while os.path.exists(log):
             try:
                 position = position or call.engine.log.head()
                 if not notifications.arm(call.mirrors.folders(call)):
@@ -50,7 +51,7 @@ def _watching(call: Call) -> Iterator[Answer]:
                 told = call.mirrors.sync(call, patient=True)
                 trouble = None
             except Unavailable as error:
-                if not os.path.isdir(call.place.state):
+                if not os.path.exists(log):
                     break
                 told = () if error.code == trouble else (in_trouble(error),)
                 trouble = error.code
@@ -60,7 +61,7 @@ def _watching(call: Call) -> Iterator[Answer]:
                 time.sleep(PAUSE)
     raise Unavailable(
         "workspace_gone",
-        f"The workspace was deleted: there is no {call.place.state} any more.",
+        f"The workspace was deleted: there is no {log} any more.",
         "`moot init` creates a new one.",
     )
 

@@ -9,10 +9,13 @@ from __future__ import annotations
 from itertools import islice
 
 from moot.api.message_view import expired
-from moot.core.errors import Refused, Unknown
+from moot.core.deciders.task import may_review
+from moot.core.errors import Refused, Unavailable, Unknown
 from moot.core.lifecycle import reviewed
-from moot.core.principal import label, name_of, person
+from moot.core.principal import Actor, label, name_of, person
 from moot.core.record import Record
+from moot.core.task import verdicts
+from moot.core.task.leases import has_lapsed
 from moot.core.task.refusals import check_stopped
 from moot.core.text import REASON, command_line, counted, first_few, one_line, option, shell_word
 from moot.engine.clock import iso
@@ -20,10 +23,11 @@ from moot.views import queries, states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from moot.api.answer import Answer
     from moot.api.call import Call
+    from moot.core.lifecycle import Lifecycle
     from moot.core.task import Task
 
 _RECENT, _RECENT_LIMIT = 7 * 86_400.0, 50  # how long finished tasks without review are listed, and how many
@@ -78,9 +82,7 @@ def answer(call: Call, name: str, text: str) -> Answer:
             check_stopped(states.task(call.engine.read(), name)[0])
             return moved(call, name, "reopen", reason=text, override=True)
         case "review":
-            from moot.needs_me.reviews import approve
-
-            return approve(call, name, text)
+            return _approve(call, name, text)
         case "effect":
             from moot.api.verbs.effects.effects import retry
 
@@ -91,6 +93,24 @@ def answer(call: Call, name: str, text: str) -> Answer:
             raise _not_answered(call, name)
     raise Unknown(
         "not_waiting", f"Nothing waits for you under {name!r}.", "`moot needs-me` lists what does.", thing=name
+    )
+
+
+def _approve(call: Call, name: str, text: str) -> Answer:
+    """Only an explicit yes approves: a rejection needs a reason, and other words could mean either."""
+    task, _ = states.task(call.engine.read(), name)
+    life = call.engine.lifecycles[task.lifecycle]
+    if text.strip().lower() == "yes":
+        from moot.api.verbs.tasks.tasks import moved
+
+        ends = (edge.verb for edge in life.verdicts(task.state) if life.ends_review(edge))
+        return moved(call, name, next(ends, "approve"), reason=None)
+    commands = " or ".join(f"`{command}`" for command in verdicts(life, task).values())
+    raise Refused(
+        "not_answered_here",
+        f"{name} waits for a review, and {one_line(text, 60)!r} is not yes.",
+        f"Run {commands}.",
+        task=name,
     )
 
 
@@ -201,9 +221,47 @@ def _stopped(task: Task, how: str) -> Waiting:
 def _reviews(call: Call, most: int) -> Iterator[Waiting]:
     found = queries.in_review(call.engine.read(), most)
     if found:
-        from moot.needs_me.reviews import without_reviewer
+        yield from _without_reviewer(call, found)
 
-        yield from without_reviewer(call, found)
+
+def _without_reviewer(call: Call, tasks: Iterable[Task]) -> Iterator[Waiting]:
+    """Those of these tasks in review that no agent here can review: others are absent, silent, or lack the role.
+
+    Tasks of a pack whose messages carry the review are left out: their reviewers may know only the pack's files.
+    """
+    agents = [Actor(principal=a.principal, roles=a.roles) for a in queries.agents(call.engine.read()) if a.here]
+    active = [agent for agent in agents if not _is_silent(call, agent)]
+    me = Actor(principal=person(call.login))
+    for task in tasks:
+        life = call.engine.lifecycles.get(task.lifecycle)  # None if its pack was disabled
+        if life is None or life.carried or any(may_review(life, task, agent) for agent in active):
+            continue
+        why, command = "no agent here can review it", ", or ".join(verdicts(life, task).values())
+        if not may_review(life, task, me):
+            why, command = f"{why}, nor can you: {_whose(life, task)}", command_line("task show", task.id)
+        yield Waiting(
+            kind="review",
+            id=task.id,
+            since=task.since,
+            who=name_of(task.author or ""),
+            text=f"{task.title} ({why})",
+            command=command,
+            task=task.id,
+        )
+
+
+def _whose(life: Lifecycle, task: Task) -> str:
+    """Who may review it, if the person that asks may not."""
+    who = dict.fromkeys(name for edge in life.verdicts(task.state) for name in edge.who)
+    return "you submitted it" if "person" in who else f"that is for {' or '.join(who)}"
+
+
+def _is_silent(call: Call, agent: Actor) -> bool:
+    """Whether the agent is silent for longer than a task's holder may be. Unknown: no."""
+    try:
+        return has_lapsed(call.silent_for(agent.principal), call.settings.task_ttl)
+    except Unavailable:
+        return False
 
 
 def _without_review(call: Call, most: int) -> Iterator[Waiting]:

@@ -11,6 +11,7 @@ from moot.api.message_view import is_overdue
 from moot.api.protocol.pack_views import views
 from moot.core import timestamps
 from moot.core.errors import Unavailable
+from moot.core.paths import as_typed
 from moot.core.principal import label, name_of
 from moot.core.record import Record
 from moot.core.sentences import sentence
@@ -219,6 +220,8 @@ _STUCK = {"held": "entry_held", "task": "task_stuck", "effect": "effect_parked",
 
 
 def _workspace_problems(call: Call, store: Store, agents: Iterable[AgentSummary]) -> Iterator[OverviewProblem]:
+    if call.problem is not None:
+        yield OverviewProblem(call.problem.code, "", f"{call.problem.message} The defaults apply.", call.problem.remedy)
     newer = queries.newer(store)
     if newer is not None:
         said = f"the log has events that this version does not know ({newer}): it can be read, but not changed"
@@ -314,7 +317,7 @@ def _silent_for(call: Call, agent: Agent) -> float | None:
 
 
 def _silent_agent(agent: Agent, silent: float, limit: float, tasks: list[Task], claims: list[Claim]) -> OverviewProblem:
-    holds = [task.id for task in tasks] + [path for claim in claims for path in claim.paths]
+    holds = [task.id for task in tasks] + as_typed(path for claim in claims for path in claim.paths)
     said = f"{agent.principal} has been silent for {age(silent)} (limit {age(limit)}) and holds {first_few(holds)}"
     return OverviewProblem("agent_silent", agent.principal, said, command_line("leave", agent.name))
 

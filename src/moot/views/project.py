@@ -144,10 +144,8 @@ def _message(store: Store, event: Event, key: str) -> None:
     about = (said.get("task"), said.get("attempt"))
     row = (position, event.commit, key, event.thread or key, said["kind"], said["sender"], *about, body)
     store.run("put_message", *row)
-    mirror, wants = said.get("mirror"), said["wants"]
-    typed = int(event.pack is not None if mirror is None else bool(mirror))
     for name in said["to"]:
-        store.run("put_delivery", name.lower(), position, key, wants, typed)
+        store.run("put_delivery", name.lower(), position, key, said["wants"], int(bool(said.get("mirror"))))
     if event.pack is not None:
         _journal().put(store, event, event.pack, said.get("task"))
 

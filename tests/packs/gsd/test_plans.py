@@ -110,6 +110,7 @@ BLOCKING = {
     "a: " + "[" * 100_000: "line 2, column 103: the value is nested",
     "- " * 100_000 + "x": "line 2, column ",
     "just text": "the front matter has no keys",
+    "depends_on: [01-01]\ndepends_on: []": "line 3, column 1: the key depends_on stands twice",
     "depends_on: [" + "01, " * 1001 + "]": "depends_on: 1001 entries",
 }
 

@@ -132,5 +132,5 @@ KIND = Kind(
     decide=decide,
     evolve=evolve,
     state=HeldEntry,
-    made_by="`moot held`",
+    made_by="A file of a pack, and `moot held drop`,",
 )

@@ -83,11 +83,9 @@ class Cleared(Payload):
 
 class MessagesRestored(Payload):
     type = "mailbox:restored"
-    said = "put {ids} back into the file"
-    asides = (("unread", "unread again"),)
+    said = "put {ids} back into the file, unread again"
     marks = ("ids",)
     ids: tuple[str, ...]
-    unread: bool = False  # somebody wrote it into the file again, so it is unread again
 
 
 EVENTS: dict[str, type[Payload]] = {
@@ -161,8 +159,9 @@ class Clear(Record):
 
 
 class Restore(Record):
+    """Somebody wrote these messages into the file again, so they are unread again."""
+
     ids: tuple[str, ...]
-    unread: bool = False
 
 
 def decide(
@@ -192,7 +191,7 @@ def decide(
             return [cleared] if ids or command.at else []
         case Restore():
             ids = tuple(i for i in command.ids if i in box.entries and box.entries[i].hidden is not None)
-            return [MessagesRestored(ids=ids, unread=command.unread)] if ids else []
+            return [MessagesRestored(ids=ids)] if ids else []
         case _:
             unreachable(command)
 
@@ -279,8 +278,7 @@ def evolve(box: Mailbox, event: Payload, _meta: Meta = NOWHERE) -> Mailbox:
             box = with_entries(event.ids, hidden=event.reason)
             return box.replace(last_read=event.read_at) if event.read_at else box
         case MessagesRestored():
-            unread = {"ended": None, "taker": None, "seen": ()} if event.unread else {}
-            return with_entries(event.ids, hidden=None, **unread)
+            return with_entries(event.ids, hidden=None, ended=None, taker=None, seen=())
         case _:
             raise TypeError(f"not an event of a mailbox: {event!r}")
 
@@ -299,5 +297,5 @@ KIND = Kind(
     state=Mailbox,
     lowers=True,
     parts=parts,
-    made_by="`moot mailbox`",
+    made_by="`moot inbox`, `moot ack`, `moot reply`, or a file of a pack",
 )

@@ -60,7 +60,7 @@ class Sent(Payload):
     role: str | None = None
     source: str | None = None
     flags: tuple[str, ...] = ()
-    mirror: str | None = None  # the mirror that shows it; "": none; None: not recorded, so a mirror of its pack
+    mirror: str = ""  # the mirror that shows it; empty: none
     evidence: str | None = None  # of a result in it: a receipt, or `claimed`; None: it has no such result
     runs: tuple[str, ...] = ()  # the receipts of its task and attempt, oldest first
 
@@ -114,7 +114,7 @@ class SendMessage(Record):
     role: str | None = None
     source: str | None = None
     flags: tuple[str, ...] = ()
-    mirror: str | None = None
+    mirror: str = ""
     evidence: str | None = None
     runs: tuple[str, ...] = ()
 

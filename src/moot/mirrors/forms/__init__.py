@@ -19,7 +19,7 @@ SHARED = {
     "lines": "moot.mirrors.forms.lines:LinesForm",
     "line-parts": "moot.mirrors.forms.lines:LinePartsForm",
     "feed": "moot.mirrors.forms.feed:FeedForm",
-    "feed-list": "moot.mirrors.forms.feed_list:FeedListForm",
+    "feed-list": "moot.mirrors.forms.feed:FeedListForm",
     "source": "moot.mirrors.forms.source:JsonSourceForm",
 }
 

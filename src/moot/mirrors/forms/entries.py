@@ -288,7 +288,7 @@ class EntriesForm(Form):
             return self._take_read(work, one, content.read, facts.in_hand)
         notices: list[Notice] = []
         if facts.back:
-            work.do("mailbox", self.spec.mailbox, Restore(ids=facts.back, unread=True), pack=self.spec.pack)
+            work.do("mailbox", self.spec.mailbox, Restore(ids=facts.back), pack=self.spec.pack)
         heard: dict[str, int] = {}
         fields = sorted({spec.task for spec in self._all_types() if spec.task})
         held = HeldEntries(self.spec, fields, work.store, lambda: as_written(content.data, self._list))

@@ -376,6 +376,53 @@ class FeedForm(Form):
         return None
 
 
+class FeedListForm(FeedForm):
+    """The form `feed-list`: one list of a pack's feed, such as its decisions, as a list in an object.
+
+    The rows follow from the entries of the feed (`feed:listed`). A row that an agent adds or edits by hand is held. The
+    `fields` of the mirror:
+
+        author    the role that writes to the file
+        entries   the key of the list in the file
+        list      the name of the list
+        event     the type of the event to emit instead of adding a row
+    """
+
+    fields: ClassVar[Mapping[str, Any]] = {
+        "type": "object",
+        "properties": dict.fromkeys(("author", "entries", "list", "event"), _NAME),
+        "required": ["author", "entries", "list", "event"],
+        "additionalProperties": False,
+    }
+
+    def __init__(self, spec: MirrorSpec, packs: Packs) -> None:
+        super().__init__(spec, packs)
+        self._rows, self._event = spec.fields["list"], spec.fields["event"]
+
+    def _text(self, store: Store, state: Feed, one: Instance) -> bytes:  # noqa: ARG002
+        return feeds.list_text(store, self._feed, self._rows).encode()
+
+    def _texts(self, store: Store, one: Instance) -> Iterator[tuple[int, str]]:  # noqa: ARG002
+        return iter(())
+
+    def _compared(self, store: Store, content: FeedContent, one: Instance) -> list[tuple[int, Any]]:  # noqa: ARG002
+        known = list(feeds.rows(store, self._feed, self._rows).values())
+        return [(place, entry) for place, entry in enumerate(content.entries) if entry not in known]
+
+    def _adopted(self, entries: Sequence[Any], last: int) -> dict[int, int]:  # noqa: ARG002
+        return {}
+
+    def spec_of(self, entry: Any) -> Refused:  # noqa: ARG002
+        return Refused(
+            "written_by_moot",
+            f"{self.spec.path} is written by moot: an entry that is added or changed by hand is not taken.",
+            f"Emit {self._event} instead.",
+        )
+
+    def vet(self, data: bytes) -> list[Defect]:
+        return Form.vet(self, data)
+
+
 def _length(text: object) -> float:
     """The seconds of `90m`, `24h` or `7d`; 0 for anything else."""
     return seconds(text) or 0.0 if isinstance(text, str) and text[-1:] in ("m", "h", "d") else 0.0

@@ -61,7 +61,7 @@ def read(data: bytes, plan: PlanId) -> PlanFile:
         return unreadable("the file does not begin with front matter between two lines ---")
     tasks = tuple(_tasks("\n".join(lines[end + 1 :])))[:MOST]
     try:
-        fields = load_texts("\n".join(lines[1:end]))
+        fields = load_texts("\n".join(lines[1:end]), once=("depends_on", "needs"))
     except TornYaml as torn:
         return unreadable(f"line {torn.line + 1}, column {torn.column}: {torn.reason}", tasks)
     if fields is None:

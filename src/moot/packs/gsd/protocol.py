@@ -72,7 +72,7 @@ class Gsd(Protocol):
         return concerns(call)
 
     def check(self, call: Call, files: PackFiles) -> Iterable[FileProblem]:
-        from moot.packs.gsd.file_checks import check
+        from moot.packs.gsd.sources import check
 
         return check(call, files)
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
 
+    from moot.api.call import Call
+    from moot.api.protocol.pack_files import FileProblem, PackFiles
     from moot.core.deciders.document import Document
     from moot.engine.unit_of_work import Work
     from moot.views.store import Store
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 PLANS, SUMMARIES = "plans", "summaries"
 FILES = tuple(f"document/{PACK}.-.{mirror}." for mirror in (PLANS, SUMMARIES))  # how their streams begin
 _PHASES = ".planning/phases"
+_CONFIG = ".planning/config.json"
 _LISTS = ("depends_on", "needs", "tasks", "problems")
 
 
@@ -125,6 +128,43 @@ def all_plans(store: Store) -> dict[str, PlanFacts]:
         name: _facts(name, files.get(name), summaries.get(name))
         for name, _ in sorted(known.items(), key=lambda one: one[1].order)
     }
+
+
+def check(call: Call, files: PackFiles) -> Iterator[FileProblem]:
+    """Problems of the configuration and the plans, for `moot pack check`, `moot gsd check` and `moot doctor`."""
+    from moot.api.protocol.pack_files import BadFile
+
+    registered = call.settings.pack_settings.get(PACK, {}).get("handlers", {})
+    for root in files.roots:
+        try:
+            content = files.json(root, _CONFIG)
+        except BadFile:
+            content = None  # the check of the file itself reports it
+        for problem in handlers.read({} if content is None else content, registered)[1]:
+            yield files.problem(root, _CONFIG, problem, remedy="Correct it. Until then the other handlers run.")
+        yield from _check_plans(files, root)
+
+
+def _check_plans(files: PackFiles, root: str) -> Iterator[FileProblem]:
+    from moot.api.protocol.pack_files import BadFile
+
+    known: dict[str, str] = {}
+    for name, path in plan_paths(root, plans.PLAN):
+        if name in known:
+            said = f"{known[name]} is the file of plan {name}, so this one is not read"
+            yield files.problem(root, path, said, remedy="Rename one of them.")
+            continue
+        known[name] = path
+        plan = plan_of(name)
+        assert plan is not None, "`plan_paths` yields names of plans"
+        try:
+            data = files.read(root, path)
+        except BadFile:
+            continue
+        found = plans.read(data or b"", plan)
+        remedy = "Correct it. Until then the plan is blocked." if found.unreadable else "Correct it."
+        for problem in found.problems:
+            yield files.problem(root, path, problem, remedy=remedy)
 
 
 def _facts(plan: str, written: Document | None, summary: Document | None) -> PlanFacts:

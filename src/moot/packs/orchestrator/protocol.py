@@ -5,20 +5,22 @@ from __future__ import annotations
 import os
 
 from moot.api.protocol import LAST, Protocol
-from moot.api.protocol.content import normalise_paths
+from moot.api.protocol.content import normalise_paths, too_deep
 from moot.api.protocol.hearing import accepted, deliver, prepared, said_before, store
 from moot.core import timestamps
 from moot.core.deciders.mailbox import Clear
 from moot.core.errors import Held, Refused
 from moot.core.principal import Actor, name_of, same_agent
+from moot.core.schema import Defect
+from moot.core.schema.phrases import NOTHING, shown
 from moot.core.task import DescribeTask, MoveTask
 from moot.core.text import REASON, command_line
 from moot.core.typed_messages import wrong_state
-from moot.packs.orchestrator import limits, rules
+from moot.packs.orchestrator import limits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from moot.api.call import Call
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
     from moot.views.store import Store
 
 INFERRED = "inferred: nobody reported this move; the files show that it happened"
+_PLATFORMS = ("web", "android", "ios", "custom")
+_NAMED = 5
 _UNPROVEN = ("failed", "not_verified")
 _NO_INSTRUCTIONS = "missing_instructions: its sender found no instructions for this attempt"
 _DOUBTFUL = ("said_before", "missing_instructions")  # flags: an old copy, work without instructions
@@ -57,13 +61,13 @@ class Orchestrator(Protocol):
         if saying.spec.name != "completion_report":
             return {}
         data, _ = normalise_paths(saying.data, saying.spec.paths, saying.roots)
-        missing = [path for path in rules.reported(data) if not any(_exists(root, path) for root in saying.roots)]
+        missing = [path for path in _reported(data) if not any(_exists(root, path) for root in saying.roots)]
         return {"absent": missing}
 
     def hear(self, work: Work, saying: Saying) -> None:
         saying = prepared(work, saying)
         from_file = saying.source is not None
-        beyond, flags = rules.review(saying.spec.name, saying.data, from_file=from_file)
+        beyond, flags = review(saying.spec.name, saying.data, from_file=from_file)
         saying = accepted(self.pack, saying, beyond, flags)
         task = work.task(saying.data["taskId"])
         is_past = from_file and self._is_past(work, saying, task)
@@ -215,7 +219,7 @@ def _exists(root: str, path: str) -> bool:
 
 def _differences(work: Work, saying: Saying, task: Task) -> list[str]:
     given = work.messages_of_task(task.id, task.attempt, "task_assignment")
-    return rules.differences((given[-1].data if given else None) or {}, saying.data, saying.facts.get("absent", ()))
+    return _compared((given[-1].data if given else None) or {}, saying.data, saying.facts.get("absent", ()))
 
 
 def _without_instructions(work: Work, saying: Saying, task: Task) -> Saying:
@@ -232,7 +236,7 @@ def _without_instructions(work: Work, saying: Saying, task: Task) -> Saying:
 
 def _check_platform(task: Task, found: str) -> None:
     own = task.extra.get("platform")
-    if own in rules.PLATFORMS and own != found:
+    if own in _PLATFORMS and own != found:
         raise Refused(
             "platform_differs",
             f"{task.id} is for the platform {own}; the message says {found}.",
@@ -262,3 +266,48 @@ def _check_taker(work: Work, saying: Saying, task: Task) -> None:
         task=task.id,
         taker=taker,
     )
+
+
+def review(kind: str, data: dict[str, Any], *, from_file: bool) -> tuple[list[Defect], list[str]]:
+    """Defects that the schema cannot find, and flags: each is a code, a colon and a sentence for the reviewer."""
+    wrong, flags = _review_build(data.get("buildResult"), from_file) if kind == "completion_report" else ([], [])
+    return wrong + too_deep(data), flags
+
+
+def _review_build(build: Any, from_file: bool) -> tuple[list[Defect], list[str]]:  # noqa: FBT001
+    status = build.get("status") if isinstance(build, dict) else None
+    if status == "not_verified":
+        return [], ["build_not_verified: no build was run for this report"]
+    if status != "failed":
+        return [], []
+    if build.get("output", "") != "":
+        return [], []
+    if from_file:  # a file cannot be refused: a reported failure without output is better than no report
+        return [], ["failed_without_output: the build failed and the report does not show its output"]
+    found = shown("") if "output" in build else NOTHING
+    return [Defect("buildResult.output", "the output of the build when status is failed", found)], []
+
+
+def _reported(data: Mapping[str, Any]) -> list[str]:
+    """All files that a report lists."""
+    return [*{**_texts(data, "filesCreated"), **_texts(data, "filesModified")}]
+
+
+def _compared(assignment: Mapping[str, Any], data: Mapping[str, Any], absent: Iterable[str]) -> list[str]:
+    """Flags where a report differs from what was asked for, and from the tree. `absent`: files that do not exist."""
+    created = _texts(data, "filesCreated")
+    left_out = [path for path in _texts(assignment, "filesToCreate") if path not in created]
+    gone = [*absent]
+    found = [f"not_created: asked for, and not reported as created: {_listed(left_out)}"] if left_out else []
+    return [*found, f"not_found: reported, and not in the worktree: {_listed(gone)}"] if gone else found
+
+
+def _listed(paths: list[str]) -> str:
+    others = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
+    return f"{', '.join(map(shown, paths[:_NAMED]))}{others}"
+
+
+def _texts(data: Mapping[str, Any], field: str) -> dict[str, None]:
+    """The distinct strings of a list, in order."""
+    given = data.get(field)
+    return dict.fromkeys(text for text in given if isinstance(text, str)) if isinstance(given, list) else {}

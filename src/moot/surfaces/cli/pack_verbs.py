@@ -27,16 +27,11 @@ def names(pack: str, *, broken: bool = True) -> list[str]:
         return []
 
 
-def packs() -> list[str]:
-    """The packs that can be activated without a folder, and can have verbs."""
+def all_names() -> list[str]:
+    """The verbs of the packs that can be activated without a folder."""
     from moot.wiring.packs import known
 
-    return [pack for pack in known() if catalogue.is_free(pack)]
-
-
-def all_names() -> list[str]:
-    """The verbs of all these packs."""
-    return [name for pack in packs() for name in names(pack, broken=False)]
+    return [name for pack in known() for name in names(pack, broken=False)]
 
 
 def find(name: str) -> Verb:

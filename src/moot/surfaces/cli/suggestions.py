@@ -92,8 +92,8 @@ def _similar(word: str, group: str) -> str | None:
     """The verb that reads, or the first word of verbs, whose spelling is similar."""
     from difflib import get_close_matches
 
-    firsts = dict.fromkeys(verb.partition(" ")[0] for verb in catalogue.names())
-    known = _second_words(group) if group else [*firsts, *TAUGHT, *pack_verbs.packs()]
+    firsts = dict.fromkeys(verb.partition(" ")[0] for verb in (*catalogue.names(), *pack_verbs.all_names()))
+    known = _second_words(group) if group else [*firsts, *TAUGHT]
     near = get_close_matches(word[:100].casefold(), known, n=1, cutoff=_SIMILAR)
     name = f"{group} {near[0]}".lstrip() if near else ""
     is_verb = bool(group) or name in catalogue.names()
