@@ -15,7 +15,7 @@ import pytest
 
 from moot import Workspace
 from moot.core.errors import AwaitedFailed
-from moot.pipelines.steps import PipelineStep
+from moot.runs.steps import PipelineStep
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "docs" / "examples" / "python-checks"
 PATIENCE = 60

@@ -135,12 +135,13 @@ def test_the_file_before_an_interrupted_stage_can_be_restored_and_what_was_there
 DRIVING = """
 import sys
 from moot import Workspace
-from moot.pipelines import running, verbs, waves
-from moot.pipelines.steps import RunOptions
+from moot.api.verbs.runs.run import pipeline_of
+from moot.pipelines import running, waves
+from moot.runs.steps import RunOptions
 
 person = Workspace(".", person=True)
 with person._workspace.call(person._caller) as call:
-    pipeline = verbs.pipeline_of(call, next(one for one in call.packs.packs if one.name == "notes"))
+    pipeline = pipeline_of(call, next(one for one in call.packs.packs if one.name == "notes"))
     targets = pipeline.targets(call, tuple(sys.argv[1:]))
     many = len(targets) > 1
     steps = waves.run_targets if many else running.run_target

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moot.runs.answers import NoAnswer, answer_in
+from moot.runs.answers import NoAnswer, json_answer
 
 
 def fenced(text: str, language: str = "json", fence: str = "```") -> str:
@@ -22,7 +22,7 @@ ONE = fenced('{"answer": 1}')
 
 
 def found(text: str) -> Any:
-    return answer_in(text, lambda value: "answer" in value)
+    return json_answer(text, lambda value: "answer" in value)
 
 
 @pytest.mark.parametrize(

@@ -207,7 +207,7 @@ def _runs(call: Call) -> tuple[PackView, ...]:
     """The runs of files through the stages of packs."""
     if not any(pack.stages for pack in call.packs.packs):
         return ()
-    from moot.pipelines.watching import views as runs
+    from moot.api.verbs.runs.status_lines import views as runs
 
     return runs(call)
 

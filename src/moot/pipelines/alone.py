@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from moot.api.protocol.stage import Stage
     from moot.pipelines.preparing import Preparation, TargetState
     from moot.pipelines.reuse import Reuse
-    from moot.pipelines.steps import RunOptions
+    from moot.runs.steps import RunOptions
 
 
 def chosen_stages(pack: Pack, options: RunOptions) -> Sequence[Stage]:

@@ -70,12 +70,13 @@ from moot.core.text import unbroken
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any, ClassVar
 
     from moot.api.call import Call
     from moot.api.protocol import Pack
     from moot.place.processes import Ran
+    from moot.runs.steps import PipelineStep, PlannedTarget, RunOptions
 
     StageCode = Callable[["StageInput"], "StageOutput"]
     Check = Callable[["StageInput"], Iterable["Problem"]]
@@ -284,6 +285,23 @@ class Pipeline:
         from moot.pipelines.targets import file_targets
 
         return file_targets(call, self.pack, paths)
+
+    def steps(self, call: Call, targets: Sequence[Target], options: RunOptions) -> Iterator[PipelineStep]:
+        """Run the targets: one alone, several as one run with waves."""
+        from moot.pipelines.running import run_target
+        from moot.pipelines.waves import run_targets
+
+        return (
+            run_target(call, self, targets[0], options)
+            if len(targets) == 1
+            else run_targets(call, self, targets, options)
+        )
+
+    def planned(self, call: Call, target: Target, options: RunOptions) -> PlannedTarget:
+        """What would happen to a target now."""
+        from moot.pipelines.planning import planned
+
+        return planned(call, self, target, options)
 
     def prompt(self, given: StageInput) -> str:
         """What a command gets on standard input."""

@@ -2,53 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from moot.core.deciders.run import of_target
 from moot.core.record import Record
 from moot.core.run import PASSED
 from moot.pipelines import reuse
-from moot.views import queries, states
+from moot.runs import history
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
+    from collections.abc import Mapping, Sequence
 
     from moot.api.call import Call
     from moot.api.protocol.stage import Stage
     from moot.core.run import Run, StageTry
     from moot.pipelines.reuse import Earlier
-    from moot.pipelines.steps import RunOptions
-    from moot.views.store import Store
-
-_RUNS = 50  # earlier runs of a target that are looked at
+    from moot.runs.steps import RunOptions
 
 
 def runs_of(call: Call, target: str) -> Sequence[Run]:
     """The runs of a target, newest first."""
-    store = call.engine.read()
-    names = [name for kind, name in queries.things_of_task(store, of_target(target) or "") if kind == "run"]
-    return _Runs(store, names[-_RUNS:][::-1])
-
-
-class _Runs(Sequence["Run"]):
-    """Runs that are read when they are needed: most questions are answered by the newest one."""
-
-    def __init__(self, store: Store, names: Sequence[str]) -> None:
-        self._store, self._names = store, names
-        self._read: dict[str, Run] = {}
-
-    def __len__(self) -> int:
-        return len(self._names)
-
-    def __getitem__(self, at: Any) -> Any:
-        if isinstance(at, slice):
-            return [self[number] for number in range(*at.indices(len(self)))]
-        name = self._names[at]
-        if name not in self._read:
-            self._read[name] = states.state(self._store, "run", name)[0]
-        return self._read[name]
+    return history.runs_of(call.engine.read(), target)
 
 
 class TargetHistory(Record):

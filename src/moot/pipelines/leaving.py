@@ -8,7 +8,7 @@ from moot.core.text import command_line, unbroken
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from moot.api.call import Call
-    from moot.pipelines.steps import PipelineStep
+    from moot.runs.steps import PipelineStep
 
 
 def left_behind(call: Call, step: PipelineStep) -> str:

@@ -2,40 +2,15 @@
 
 from __future__ import annotations
 
-from moot.core.record import Record
-from moot.core.text import one_line
 from moot.pipelines.running import TargetRun
 from moot.place.locks import Driver
+from moot.runs.steps import PlannedStage, PlannedTarget
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from moot.api.call import Call
     from moot.pipelines.contract import Pipeline, Target
-    from moot.pipelines.steps import RunOptions
-
-
-class PlannedStage(Record):
-    """A stage that would be reused, or run. Those after the first that runs are decided when it has passed."""
-
-    stage: str
-    reused: bool
-    reason: str = ""
-    command: tuple[str, ...] = ()
-
-
-class PlannedTarget(Record):
-    target: str
-    title: str
-    stages: tuple[PlannedStage, ...]
-
-    @property
-    def lines(self) -> list[str]:
-        found = [self.title]
-        for one in self.stages:
-            does = "would be reused" if one.reused else f"would run: {' '.join(one.command) or 'built in'}"
-            text = f"{one.stage} {does}{f' ({one.reason})' if one.reason else ''}"
-            found.append(f"  {one_line(text, 300)}")
-        return found
+    from moot.runs.steps import RunOptions
 
 
 def planned(call: Call, pipeline: Pipeline, target: Target, options: RunOptions) -> PlannedTarget:

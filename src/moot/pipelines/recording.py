@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from moot.pipelines.performing import StageWork
     from moot.pipelines.preparing import Preparation, Prepared, TargetState
     from moot.pipelines.reuse import Reuse
-    from moot.pipelines.steps import RunOptions
+    from moot.runs.steps import RunOptions
 
 _REASON = 2000  # characters
 

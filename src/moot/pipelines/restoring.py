@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from moot.api.answer import Answer
 from moot.api.catalogue import KEY, Param, Verb
+from moot.api.verbs.runs.looking import found, with_stage
 from moot.core.deciders.run import RestoreFiles
 from moot.core.errors import Refused, Unknown, Usage
 from moot.core.record import Record
@@ -17,9 +18,9 @@ from moot.core.run import BEHIND, FAILED, REUSED
 from moot.core.text import command_line
 from moot.pipelines import contents
 from moot.pipelines.contract import StageError
-from moot.pipelines.inspection import found, with_stage
 from moot.pipelines.step_keys import FILE
 from moot.pipelines.undoing import last_replaced, restores_of
+from moot.runs.steps import RestoredFiles
 from moot.views import queries
 
 TYPE_CHECKING = False
@@ -31,22 +32,6 @@ if TYPE_CHECKING:
 
 
 _RUNS = 1000
-
-
-class RestoredFiles(Record):
-    """Files that were put back as they were before an attempt.
-
-    removed: those that it had made. kept: those that it may have made, but that have another content now. edited: those
-    that somebody has edited since, and that stay as they are.
-    """
-
-    run: str
-    stage: str
-    attempt: int
-    restored: tuple[str, ...]
-    removed: tuple[str, ...] = ()
-    kept: tuple[str, ...] = ()
-    edited: tuple[str, ...] = ()
 
 
 class _Plan(Record):

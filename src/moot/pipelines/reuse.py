@@ -31,6 +31,7 @@ from moot.core.record import Record
 from moot.core.run import BEHIND, INTERRUPTED
 from moot.pipelines import step_keys
 from moot.pipelines.contents import NONE, is_of
+from moot.runs import history
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -133,7 +134,7 @@ def plan(
             if edited and then is not None and name in left:
                 left[name] = then
             now = {**now, name: then} if then is not None else {n: one for n, one in now.items() if n != name}
-        names = step_keys.changed(before, now)
+        names = history.changed(before, now)
         outputs = found.attempt.outputs
         gone = [name for name, one in documents(stage).items() if one == step_keys.EMPTY != outputs.get(name, one)]
         reason = step_keys.said(names) if names else _removed(gone) or stale(stage, found)

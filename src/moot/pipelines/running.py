@@ -15,7 +15,7 @@ from __future__ import annotations
 from moot.core.deciders.run import FAILED, STOPPED
 from moot.core.errors import Unavailable
 from moot.core.text import command_line, unbroken
-from moot.pipelines import contents, document_care, estimates, leftovers, reuse, seats, step_keys
+from moot.pipelines import contents, document_care, leftovers, reuse, seats, step_keys
 from moot.pipelines.alone import check_alone, check_asked_for, chosen_stages
 from moot.pipelines.contract import EarlierResult, StageError, StageWaits
 from moot.pipelines.history import TargetHistory, history_of, runs_of
@@ -24,8 +24,9 @@ from moot.pipelines.preparing import Preparation, Unmet
 from moot.pipelines.putting_back import put_back, put_files
 from moot.pipelines.recording import RunRecord
 from moot.pipelines.reuse import ResultEdits
-from moot.pipelines.steps import INTERRUPTION, PipelineStep
 from moot.place.locks import CommandLock, Driver, is_alive
+from moot.runs import history
+from moot.runs.steps import INTERRUPTION, PipelineStep
 from moot.views import states
 
 TYPE_CHECKING = False
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from moot.pipelines.preparing import Prepared, TargetState
     from moot.pipelines.recording import Started
     from moot.pipelines.reuse import Earlier, Reuse
-    from moot.pipelines.steps import RunOptions
+    from moot.runs.steps import RunOptions
 
 _TRIES = 5  # how often a start is prepared again because something changed
 
@@ -334,7 +335,7 @@ class TargetRun:
 
     def _estimate(self, stage: Stage) -> float:
         if self._usual is None:
-            self._usual = estimates.usual_seconds(self.call, self.pack.name)
+            self._usual = history.usual_seconds(self.call.engine.read(), self.pack.name)
         return self._usual.get(stage.name, 0.0)
 
     def _started(self, stage: Stage, plan: Reuse, now: TargetState | None) -> Started:

@@ -11,8 +11,8 @@ from moot.core.deciders.run import INTERRUPTED, EndRun, EndStage
 from moot.core.errors import Held
 from moot.core.text import command_line
 from moot.pipelines import documents
-from moot.pipelines.steps import AwaitedRun
 from moot.place.locks import bury, is_alive
+from moot.runs.steps import AwaitedRun
 from moot.views import queries, states
 
 TYPE_CHECKING = False

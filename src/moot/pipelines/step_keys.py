@@ -19,6 +19,7 @@ from moot.api.protocol.stage import ANSWER, DOCUMENT, EVERY
 from moot.core.json_codec import dumps_sorted
 from moot.pipelines import documents
 from moot.pipelines.contents import NONE, is_of
+from moot.runs.history import word
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -98,34 +99,9 @@ def key_of(inputs: Mapping[str, str]) -> str:
     return _digest(dict(inputs))
 
 
-def changed(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
-    """The names that differ between two tables, in order."""
-    return [name for name in dict.fromkeys((*before, *after)) if before.get(name) != after.get(name)]
-
-
 def said(names: Sequence[str]) -> str:
     """What changed, in words."""
     return f"{', '.join(map(word, names))} changed"
-
-
-def word(name: str) -> str:
-    """An input of a stage, as people call it."""
-    kind, _, rest = name.partition(":")
-    match kind:
-        case "file":
-            return rest
-        case "document":
-            return f"{rest} of the document"
-        case "parameter":
-            return f"the parameter {rest}"
-        case "also":
-            return rest
-        case "declaration":
-            return "the declaration of the stage"
-        case "answer":
-            return "the answer of the stage before"
-        case _:
-            return f"the {name} of the stage"
 
 
 def _digest(value: Any) -> str:

@@ -17,9 +17,9 @@ from moot.core.errors import MootError, Refused
 from moot.pipelines.recording import new_id
 from moot.pipelines.running import run_target
 from moot.pipelines.seats import settle_dead
-from moot.pipelines.steps import INTERRUPTION, PipelineStep
 from moot.place.locks import Driver
 from moot.place.processes import interruptible
+from moot.runs.steps import INTERRUPTION, PipelineStep
 from moot.views import states
 
 TYPE_CHECKING = False
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from moot.api.call import Call
     from moot.core.run import Run
     from moot.pipelines.contract import Pipeline, Target
-    from moot.pipelines.steps import RunOptions
+    from moot.runs.steps import RunOptions
 
     Gate = Callable[[Call, int, Sequence[PipelineStep]], str]  # after a wave: why not to go on; empty to go on
 

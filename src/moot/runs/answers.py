@@ -1,20 +1,23 @@
-"""Finds the structured answer in the output of an agent: a JSON object in a fenced block, or the whole output.
+"""Finds the structured answer of an agent in the output of its command: a JSON object, or a YAML mapping.
 
-Agents quote: the brief with its samples, an earlier message, a first draft. So the last block that claims to be the
-answer decides. If that one cannot be read, or is not what was asked for, there is no answer, whatever stands before it.
-Nothing is ever derived by searching for words in the text.
+Agents quote: the prompt with its samples, an earlier message, a first draft. So the last block that claims to be the
+answer decides. If that one cannot be read, there is no answer, whatever stands before it. Nothing is ever derived by
+searching for words in the text.
 
-    - A block starts at a line of three or more backticks or tildes, and ends at such a line or with the output.
-    - Its language is `json`, or none.
-    - It claims to be the answer if the caller says so (`claims`): usually by one key. A `json` block that is not valid
-      JSON claims it too, because the agent may have meant it as its answer.
+    fenced    from a line of three or more backticks or tildes to such a line, or to the end of the output. Its language
+              is `json`, `yaml`, `yml`, or none
+    bare      outside of fences. JSON: the whole output. YAML: consecutive lines that look like it: `key:`, list items,
+              indented lines, comments
+
+A block with its language claims to be the answer if it cannot be read, because the agent may have meant it. If it can,
+a YAML block claims it, and a JSON block if the caller says so (`claims`): usually by one key. Without a language, JSON
+claims it only if it can be read, and YAML only with a line for its key, such as `status:`.
 """
 
 from __future__ import annotations
 
 import re  # noqa: TID253 (this module itself is loaded on demand)
 
-from moot.core import strict_json
 from moot.core.record import Record
 
 TYPE_CHECKING = False
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})[ \t]*([^`\s]*)[^`]*")
+_LIKE_YAML = re.compile(r"\s|#|- |-$|---$|\.\.\.$|[A-Za-z_][\w.-]*:(\s|$)")
 
 
 class NoAnswer(Exception):
@@ -30,21 +34,23 @@ class NoAnswer(Exception):
 
 
 class _Block(Record):
-    language: str
     text: str
+    language: str | None = None  # None: bare
 
 
-def answer_in(text: str, claims: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+def json_answer(text: str, claims: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
     """The last JSON object in the text that claims to be the answer. Raises `NoAnswer`."""
+    from moot.core import strict_json
+
     whole = text.strip()
-    blocks = list(_blocks(text)) or ([_Block("", whole)] if whole.startswith("{") else [])
-    for block in reversed(blocks):
+    fenced = [block for block in _blocks(text) if block.language is not None]
+    for block in reversed(fenced or ([_Block(whole, "")] if whole.startswith("{") else [])):
         if block.language not in ("", "json"):
             continue
         try:
             found = strict_json.load(block.text.encode("utf-8", "replace"))
         except strict_json.TornJson as error:
-            if block.language == "json":
+            if block.language:
                 raise NoAnswer(f"the last JSON block of the output cannot be read: {error}") from None
             continue
         if isinstance(found, dict) and claims(found):
@@ -52,20 +58,35 @@ def answer_in(text: str, claims: Callable[[dict[str, Any]], bool]) -> dict[str, 
     raise NoAnswer("the output has no JSON block with the answer" if whole else "the output is empty")
 
 
+def yaml_answer(text: str, key: str = "status") -> dict[str, Any]:
+    """The last YAML mapping in the text that claims to be the answer. Raises `NoAnswer`."""
+    from moot.core import strict_yaml
+
+    claims = re.compile(rf"(?m)^{re.escape(key)}:(\s|$)")
+    for block in reversed(list(_blocks(text))):
+        if block.language in ("yaml", "yml") or (not block.language and claims.search(block.text)):
+            try:
+                return strict_yaml.load_mapping(block.text.encode("utf-8", "replace"))
+            except strict_yaml.TornYaml as error:
+                raise NoAnswer(f"the last YAML block of the output cannot be read: {error}") from None
+    raise NoAnswer("the output has no YAML block with an answer" if text.strip() else "the output is empty")
+
+
 def _blocks(text: str) -> Iterator[_Block]:
-    """The fenced blocks, in order. One that is not closed ends with the text."""
+    """The fenced blocks and the bare ones, in order."""
     opening, language, lines = "", "", list[str]()
     for line in text.replace("\r\n", "\n").split("\n"):
         match = _FENCE.fullmatch(line)
-        if match and match[2] and not language:  # also after a bare fence: it closes a block whose start was cut off
+        if match and (not opening or (match[2] and not language)):  # a bare fence may end a block that was cut off
+            if not opening:
+                yield _Block("\n".join(lines))
             opening, language, lines = match[1], match[2].lower(), []
-        elif not opening:
-            if match:
-                opening, lines = match[1], []
         elif match and not match[2] and match[1][0] == opening[0] and len(match[1]) >= len(opening):
-            yield _Block(language, "\n".join(lines))
-            opening = language = ""
-        else:
+            yield _Block("\n".join(lines), language)
+            opening, language, lines = "", "", []
+        elif opening or not line or _LIKE_YAML.match(line):
             lines.append(line)
-    if opening:
-        yield _Block(language, "\n".join(lines))
+        else:
+            yield _Block("\n".join(lines))
+            lines = []
+    yield _Block("\n".join(lines), language if opening else None)

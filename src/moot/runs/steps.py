@@ -1,72 +1,123 @@
-"""What a driver and its pack exchange: parts that agents are asked for, what came of them, and the steps to show."""
+"""What a run of files reports while it works, what its caller can ask for, and what it would do."""
 
 from __future__ import annotations
 
 from moot.core.record import Record
+from moot.core.text import one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
-    from moot.core.handler import Handler
-    from moot.core.identity import Caller
+INTERRUPTION = "it was interrupted"  # the reason of a run that its caller broke off
 
 
-class DriverStep(Record):
-    """One thing that happened while driving.
+class AwaitedRun(Record):
+    """A run that another one waits for. `stage`: the one that works now, `since` when; empty while it waits itself."""
 
-    what: opened, started, waiting, passed, failed, ended, interrupted, summary.
-    limit: the maximum number of attempts. outcome: of an ended run (passed, failed, stopped). remedy: how to go on if
-    it failed. counts: in the summary, the number of tasks by what became of them.
+    run: str
+    title: str = ""
+    stage: str = ""
+    since: str = ""
+    pid: int = 0
+
+    @property
+    def said(self) -> str:
+        at = f"{self.stage} since {self.since}" if self.stage else f"waiting since {self.since}"
+        return f"{self.run} ({self.title}: {at}, process {self.pid})"
+
+
+class PipelineStep(Record):
+    """One thing that happened.
+
+    what: opened, waiting (for a seat), ready (the prerequisites hold), started, passed, skipped, reused, failed, waits
+    (for an answer of a person), ended.
+    text: in words. checks: the prerequisites that were checked. estimate: seconds that the stage usually takes, 0 if
+    unknown. outcome: of an ended run. problems: each with its place. counts: of a parent, runs by outcome. awaits: the
+    runs that one waits for.
     """
 
     what: str
     run: str
-    task: str | None = None
+    target: str = ""
+    title: str = ""
     stage: str = ""
     attempt: int = 0
-    limit: int = 0
-    who: str = ""
-    outcome: str = ""
     text: str = ""
-    remedy: str = ""
+    outcome: str = ""
     seconds: float = 0.0
+    estimate: float = 0.0
     code: int | None = None
     timed_out: bool = False
+    warnings: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+    details: str = ""
+    suggestion: str = ""
+    checks: tuple[str, ...] = ()
+    wave: int = 0
     counts: Mapping[str, int] = {}
+    awaits: tuple[AwaitedRun, ...] = ()
 
 
-class DriveOptions(Record):
-    """What the caller of `moot run` wants. `most`: how many tasks; `tasks`: only these."""
+class RunOptions(Record):
+    """What the caller wants.
 
-    most: int | None = None
-    tasks: tuple[str, ...] = ()
-    keep_going: bool = False
-    output: bool = False  # show the output of the commands
-
-
-class Part(Record):
-    """What one agent is asked to do in a stage of a run.
-
-    done: what shows that it is done, in a few words; None if it is not. It reads the log only.
-    take: hands in the structured answer in the output, as the agent. Raises `NoAnswer`, or why it is refused.
+    resume: go on with the last run of the target. only: run this stage alone, on what the earlier ones left. first:
+    stages that may run before it, if they have to; all others must have passed. until: stop after this stage. again:
+    use no earlier result. wait: wait while another process works on the target, instead of refusing. limit: how many
+    runs may work at once in the workspace. keep_going: a target that failed does not end the others. parent: the run
+    with the waves that it belongs to. keep: a person says that what changed during an attempt that failed, outside of
+    what its stage may change, is the person's (`Pipeline.kept`).
     """
 
+    resume: bool = False
+    only: str = ""
+    first: tuple[str, ...] = ()
+    until: str = ""
+    again: bool = False
+    wait: bool = False
+    limit: int = 1
+    output: bool = False  # show the output of commands
+    parent: str | None = None
+    keep_going: bool = False
+    keep: bool = False
+
+
+class PlannedStage(Record):
+    """A stage that would be reused, or run. Those after the first that runs are decided when it has passed."""
+
     stage: str
-    role: str
-    name: str  # of the agent
-    command: Handler
-    limit: int  # the number of the last attempt: interrupted ones do not count
-    brief: Callable[[], str]
-    done: Callable[[], str | None]
-    take: Callable[[Caller, str], None]
-    begin: Callable[[Caller], None] = lambda _caller: None  # what the agent does first, by moot
+    reused: bool
+    reason: str = ""
+    command: tuple[str, ...] = ()
 
 
-class StageResult(Record):
-    """How an attempt at a stage ended. `hopeless`: another attempt would end in the same way."""
+class PlannedTarget(Record):
+    target: str
+    title: str
+    stages: tuple[PlannedStage, ...]
 
-    passed: bool
-    text: str = ""
-    timed_out: bool = False
-    hopeless: bool = False
+    @property
+    def lines(self) -> list[str]:
+        found = [self.title]
+        for one in self.stages:
+            does = "would be reused" if one.reused else f"would run: {' '.join(one.command) or 'built in'}"
+            text = f"{one.stage} {does}{f' ({one.reason})' if one.reason else ''}"
+            found.append(f"  {one_line(text, 300)}")
+        return found
+
+
+class RestoredFiles(Record):
+    """Files that were put back as they were before an attempt.
+
+    removed: those that it had made. kept: those that it may have made, but that have another content now. edited: those
+    that somebody has edited since, and that stay as they are.
+    """
+
+    run: str
+    stage: str
+    attempt: int
+    restored: tuple[str, ...]
+    removed: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+    edited: tuple[str, ...] = ()

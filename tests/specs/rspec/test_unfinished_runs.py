@@ -13,7 +13,7 @@ from moot.packs.rspec.cover_ends import interruption
 from moot.packs.rspec.cover_report import CoverReport
 from moot.packs.rspec.reviewing import Failure, RspecResult, review_errors
 from moot.packs.rspec.wave_gate import failed_tests
-from moot.pipelines.steps import PipelineStep
+from moot.runs.steps import PipelineStep
 from tests.specs.rspec.test_runs import CUSTOMER
 from tests.specs.rspec.test_two_runs import BusyShop, busy, said
 

@@ -192,7 +192,7 @@ class Protocol:
     verbs: Mapping[str, str] = {}  # `moot PACK WORD`: each word with the "module:attribute" of its `Verb`
     methods: str = ""  # "module:attribute" of the `PackMethods` with these verbs
     effects: str = ""  # "module:attribute" of its `PackEffects`: handlers that its own configuration names
-    driver: str = ""  # "module:attribute" of its `PackDriver`: `moot run PACK` (see `moot.runs.verbs`)
+    driver: str = ""  # "module:attribute" of its `PackDriver`: `moot run PACK` (see `moot.runs.drivers`)
 
     def __init__(self, pack: Pack, settings: Mapping[str, Any] | None = None) -> None:
         self.pack, self.settings = pack, settings or {}

@@ -20,7 +20,6 @@ import json
 import os
 
 from moot.api.protocol.briefs import brief_of
-from moot.api.verbs.effects.allow import commands_of
 from moot.core.deciders.run import FAILED, PASSED, STOPPED
 from moot.core.errors import MootError, Unavailable
 from moot.core.principal import name_of
@@ -28,9 +27,8 @@ from moot.core.schema import defects
 from moot.core.task.refusals import to_reopen
 from moot.core.text import command_line, option
 from moot.packs.orchestrator import asking, driver_status
-from moot.runs.answers import NoAnswer, answer_in
-from moot.runs.pack_driver import PackDriver
-from moot.runs.steps import Part
+from moot.runs.answers import NoAnswer, json_answer
+from moot.runs.drivers import PackDriver, Part
 from moot.views import queries, states
 
 TYPE_CHECKING = False
@@ -38,13 +36,13 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping
     from typing import Any
 
+    from moot.api.call import Call
+    from moot.api.protocol import Pack
     from moot.core.deciders.message import Message
     from moot.core.deciders.run import Run
-    from moot.core.handler import Handler
     from moot.core.identity import Caller
     from moot.core.task import Task
-    from moot.runs.driving import Driving
-    from moot.runs.steps import DriverStep
+    from moot.runs.drivers import DriverStep, Driving
     from moot.views.store import Store
 
 LEAD, DEVELOPER, REVIEW = STAGES = ("lead", "developer", "review")
@@ -60,26 +58,29 @@ class OrchestratorDriver(PackDriver):
     stages = STAGES
     required = (LEAD, DEVELOPER)
 
+    def __init__(self, call: Call, pack: Pack) -> None:
+        super().__init__(pack.name)
+        self.call, self.pack = call, pack
+
     def candidates(self, store: Store, besides: tuple[str, ...]) -> list[Task]:
         ready = queries.ready(store, _MOST, besides)
-        return [task for task in ready if task.lifecycle == self.pack.name and not task.assigned]
+        return [task for task in ready if task.lifecycle == self.name and not task.assigned]
 
     def drive(self, driving: Driving) -> Iterator[DriverStep]:
-        driver_status.started(driving.call)
+        driver_status.started(self.call)
         try:
             yield from _Play(self, driving).steps()
         finally:
-            driver_status.cycle(driving.call, driving.counts)
-            driver_status.stopped(driving.call)
+            driver_status.cycle(self.call, driving.counts)
+            driver_status.stopped(self.call)
 
 
 class _Play:
     def __init__(self, driver: OrchestratorDriver, driving: Driving) -> None:
-        self.driver, self.driving, self.call = driver, driving, driving.call
-        known = {command.name: command for command in commands_of(driving.call)}
-        own = {stage: known.get(f"{driving.pack}.{stage}") for stage in STAGES}
-        self.commands: dict[str, Handler] = {s: c for s in STAGES if (c := own[s] or own[LEAD]) is not None}
-        self.names = {**_NAMES, REVIEW: _NAMES[REVIEW if own[REVIEW] else LEAD]}
+        self.driver, self.driving, self.call = driver, driving, driver.call
+        own = driving.setup.commands
+        self.commands = {REVIEW: own[LEAD], **own}
+        self.names = {**_NAMES, REVIEW: _NAMES[REVIEW if REVIEW in own else LEAD]}
         with open(os.path.join(os.path.dirname(__file__), "verdict.json"), encoding="utf-8") as file:
             self.verdict: dict[str, Any] = json.load(file)
         self.handled: list[str] = []
@@ -262,7 +263,9 @@ class _Play:
             self._judge(task, caller, output)
             return
         kind = _ASSIGNMENT if stage == LEAD else _REPORT
-        data = answer_in(output, lambda found: found.get("type") == kind or ("type" not in found and "taskId" in found))
+        data = json_answer(
+            output, lambda found: found.get("type") == kind or ("type" not in found and "taskId" in found)
+        )
         _check_task(data, task)
         given: dict[str, Any] = {"type": kind, "data": {key: data[key] for key in data if key != "type"}}
         if stage == DEVELOPER and "buildResult" not in data:
@@ -270,7 +273,7 @@ class _Play:
         self.driving.as_agent(caller, "send", **given)
 
     def _judge(self, task: str, caller: Caller, output: str) -> None:
-        data = answer_in(output, lambda found: "verdict" in found)
+        data = json_answer(output, lambda found: "verdict" in found)
         _check_task(data, task)
         wrong = "; ".join(defect.sentence for defect in defects(self.verdict, data))
         if wrong:

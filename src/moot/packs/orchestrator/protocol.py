@@ -146,7 +146,7 @@ class Orchestrator(Protocol):
         return limits.due(call)
 
     def concerns(self, call: Call) -> Iterator[Concern]:
-        from moot.runs.concerns import concerns
+        from moot.api.verbs.runs.status import concerns
 
         yield from limits.concerns(call)
         yield from concerns(call, self.pack.name)

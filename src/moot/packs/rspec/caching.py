@@ -88,7 +88,7 @@ def _changed(call: Call, slug: str, mtime: int | None) -> tuple[str, ...]:
     from moot.packs.rspec.cover_run import Cover
     from moot.packs.rspec.pipeline import RspecPipeline
     from moot.pipelines.planning import planned
-    from moot.pipelines.steps import RunOptions
+    from moot.runs.steps import RunOptions
 
     parent = newest_of(call, slug)
     if parent is None or mtime is None:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from moot.api.call import Call
-    from moot.pipelines.steps import PipelineStep
+    from moot.runs.steps import PipelineStep
 
 _OVER = ("passed", "skipped", "failed", "waits")
 

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from moot.packs.rspec.pipeline import Question
     from moot.packs.rspec.wave_gate import Halt
     from moot.pipelines.contract import Target
-    from moot.pipelines.steps import PipelineStep
+    from moot.runs.steps import PipelineStep
 
     Found = TypeVar("Found")
 
@@ -154,8 +154,8 @@ class Cover:
 
     def go(self) -> Answer:
         """Take all waves through the stages. Raises if a stage fails, or the run waits for an answer."""
-        from moot.pipelines.steps import RunOptions
         from moot.pipelines.waves import run_targets
+        from moot.runs.steps import RunOptions
 
         self.check_allowed()
         check_found(self.call, self.targets)

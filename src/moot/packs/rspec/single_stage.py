@@ -34,7 +34,7 @@ class SingleStage(Record):
 
 def run(call: Call, slug: str, stage: str, *, keep: bool = False, output: bool = False) -> Answer:
     from moot.pipelines.running import run_target
-    from moot.pipelines.steps import RunOptions
+    from moot.runs.steps import RunOptions
 
     parent = newest_of(call, slug)
     if parent is None:

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
+    from moot.api.verbs.runs.status import RunStatus
     from moot.packs.rspec_v1.shipped import Rule
     from moot.packs.rspec_v1.verbs.progress import PipelineOutcome
     from moot.packs.rspec_v1.verbs.queries import DocumentVerdict, MetadataCache
     from moot.packs.rspec_v1.verbs.reviewing import ReviewResult
     from moot.packs.rspec_v1.verbs.status import CharacteristicNode, RecordedFinding
     from moot.packs.rspec_v1.verbs.versions import SpecVersion
-    from moot.pipelines.status import RunStatus
 
 
 class RspecV1Methods(PackMethods):

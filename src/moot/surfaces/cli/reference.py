@@ -103,7 +103,7 @@ OWN = (
         "moot as NAME [--role ROLE] [--take-over] -- COMMAND …",
         "Join as NAME, run COMMAND with MOOT_AGENT and MOOT_INCARNATION set, and leave when it ends. The exit code is "
         "the command's. While the command runs, the agent counts as present, however long it is silent.",
-        ("moot as Yeats --role reviewer -- claude -p 'Review what is waiting.'",),
+        ("moot as Yeats --role reviewer -- claude -p --permission-mode acceptEdits 'Review what is waiting.'",),
         "local-exec",
     ),
     Own(

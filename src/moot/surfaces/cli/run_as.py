@@ -70,7 +70,8 @@ def _understood(words: list[str]) -> tuple[str, list[str], bool, list[str]]:
 
 
 def _usage(message: str) -> Usage:
-    return Usage("bad_arguments", f"{message}.", "For example: moot as Yeats --role reviewer -- claude -p 'Go on'")
+    example = "moot as Yeats --role reviewer -- claude -p --permission-mode acceptEdits 'Go on'"
+    return Usage("bad_arguments", f"{message}.", f"For example: {example}")
 
 
 def _run(workspace: Workspace, joined: Member, command: list[str], env: dict[str, str], cwd: str) -> int:

@@ -73,9 +73,9 @@ def watch_live(cwd: str, env: Mapping[str, str], *, named: bool = False) -> int:
 def follow_run(cwd: str, name: str | None, env: Mapping[str, str], *, named: bool = False) -> int:
     """Show a run until it has ended or the person quits, and leave its whole status on the screen."""
     from moot.api.answer import Answer
-    from moot.pipelines import status_lines
-    from moot.pipelines.inspection import status, wanted
-    from moot.pipelines.status import INTERRUPTED, status_of
+    from moot.api.verbs.runs import status_lines
+    from moot.api.verbs.runs.looking import status, wanted
+    from moot.api.verbs.runs.status import INTERRUPTED, status_of
     from moot.surfaces.cli import voices
     from moot.views import states
 

@@ -19,18 +19,15 @@ if TYPE_CHECKING:
     from moot.api.verbs.effects.allow import Allowed
     from moot.api.verbs.effects.effects import KnownEffect
     from moot.api.verbs.effects.emit import Emission
+    from moot.api.verbs.runs.looking import RunOutput, StageReason
+    from moot.api.verbs.runs.run import PlannedRun
+    from moot.api.verbs.runs.status import RunStatus, WavesStatus
     from moot.core.deciders.run import Run
     from moot.guard.hooks import GuardRemoved, GuardStatus
     from moot.guard.verbs import GuardVerdict
-    from moot.pipelines.inspection import StageReason
-    from moot.pipelines.planning import PlannedTarget
-    from moot.pipelines.restoring import RestoredFiles
-    from moot.pipelines.status import RunStatus, WavesStatus
-    from moot.pipelines.steps import PipelineStep
+    from moot.runs.drivers import DriverStep
     from moot.runs.effects import Performed
-    from moot.runs.inspection import RunOutput
-    from moot.runs.steps import DriverStep
-    from moot.runs.verbs import PlannedRun
+    from moot.runs.steps import PipelineStep, PlannedTarget, RestoredFiles
     from moot.transfer.redact import RedactedField
     from moot.transfer.verbs import Copied, Exported
 

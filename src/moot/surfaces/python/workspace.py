@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     from moot.api.call import Call
     from moot.api.protocol.pack_methods import PackMethods
     from moot.api.removal import Removal
+    from moot.api.verbs.runs.status import RunStatus, WavesStatus
     from moot.api.verbs.workspace import Finding, RestoreResult
     from moot.api.workspace import Workspace as Opened
     from moot.core.event import Event
-    from moot.pipelines.status import RunStatus, WavesStatus
     from moot.surfaces.python.following import Follower
     from moot.surfaces.python.verbs import Some
 

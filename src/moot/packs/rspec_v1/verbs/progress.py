@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from moot.api.call import Call
     from moot.packs.rspec_v1.requests import Request
-    from moot.pipelines.steps import PipelineStep
+    from moot.runs.steps import PipelineStep
 
 WARNED = 2
 _BEHIND = ("passed", "skipped", "reused")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from moot.api.answer import Answer
     from moot.api.call import Call
     from moot.packs.rspec_v1.requests import Request
-    from moot.pipelines.steps import RunOptions
+    from moot.runs.steps import RunOptions
 
 _AGAIN = "no earlier result is used"
 _DETERMINISTIC = ("validation", "skeleton")  # run by themselves when a later stage is asked for
@@ -34,7 +34,7 @@ def run(
 ) -> Answer:
     from moot.packs.rspec_v1.document_faults import check_method
     from moot.packs.rspec_v1.requests import request_for
-    from moot.pipelines.steps import RunOptions
+    from moot.runs.steps import RunOptions
 
     request = _absorbed(call, request_for(call, path, method, class_, level))
     check_method(call, request)
@@ -53,7 +53,7 @@ def _absorbed(call: Call, request: Request) -> Request:
 def analyzer(call: Call, path: str, method: str, class_: str | None, level: str | None, wait: bool) -> Answer:
     from moot.packs.rspec_v1.document_faults import check_method
     from moot.packs.rspec_v1.requests import request_for
-    from moot.pipelines.steps import RunOptions
+    from moot.runs.steps import RunOptions
 
     request = _absorbed(call, request_for(call, path, method, class_, level))
     check_method(call, request)
@@ -66,7 +66,7 @@ def _later(stage: str, wanted: str) -> Callable[..., Answer]:
 
     def does(call: Call, path: str, wait: bool, existing: str | None = None) -> Answer:
         from moot.packs.rspec_v1.requests import request_at
-        from moot.pipelines.steps import RunOptions
+        from moot.runs.steps import RunOptions
 
         if stage == "reviewer" and _has_no_document(call, path):
             from moot.packs.rspec_v1.verbs.reviewing import review_alone

@@ -51,8 +51,8 @@ class CharacteristicNode(Record):
 
 
 def status(call: Call, path: str) -> Answer:
-    from moot.pipelines.status import of_target
-    from moot.pipelines.status_lines import lines_of
+    from moot.api.verbs.runs.status import of_target
+    from moot.api.verbs.runs.status_lines import lines_of
 
     found = of_target(call, _last_run(call, _request(call, path)))
     return Answer(result=found, say=tuple(lines_of(found)))

@@ -1,26 +1,29 @@
 """Where runs stand: each stage with its state, times and attempts; of a run with waves, also its targets.
 
+`concerns` has what a person should know: runs that nobody goes on with, and those that failed.
 Reads only. A run whose process has ended is shown as interrupted, even before that is recorded.
 """
 
 from __future__ import annotations
 
+from moot.api.protocol.pack_views import Concern
 from moot.core.deciders.permit import STAGES
 from moot.core.record import Record
-from moot.core.run import BEHIND, PASSED
+from moot.core.run import BEHIND, FAILED, PASSED
+from moot.core.text import command_line, one_line, option
 from moot.core.timestamps import parse
-from moot.pipelines import estimates
-from moot.pipelines.history import runs_of
 from moot.place.locks import is_alive
+from moot.runs.history import runs_of, usual_seconds
 from moot.views import queries, states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from moot.api.call import Call
     from moot.core.run import Run, StageTry
 
+_LOOKED_AT = 200  # newest runs that may concern a person
 COMPLETED, RUNNING, PENDING, INTERRUPTED = "completed", "running", "pending", "interrupted"
 WAITING = "waiting"  # a stage: for the answer of a person
 
@@ -79,7 +82,7 @@ def status_of(call: Call, run: Run) -> RunStatus | WavesStatus:
     """The status of a run, with those of its targets if it has waves."""
     if not run.waves:
         return of_target(call, run)
-    usual = estimates.usual_seconds(call, run.pack) if run.open else {}
+    usual = usual_seconds(call.engine.read(), run.pack) if run.open else {}
     waves = tuple(
         tuple(_child(call, run, target, number, usual) for target in wave) for number, wave in enumerate(run.waves)
     )
@@ -96,7 +99,7 @@ def status_of(call: Call, run: Run) -> RunStatus | WavesStatus:
 
 
 def _child(call: Call, parent: Run, target: str, wave: int, usual: Mapping[str, float]) -> RunStatus:
-    found = next((run for run in runs_of(call, target) if run.parent == parent.id), None)
+    found = next((run for run in runs_of(call.engine.read(), target) if run.parent == parent.id), None)
     if found is None:
         title = target.removeprefix(f"{parent.pack}:")
         return RunStatus(run="", pack=parent.pack, target=target, title=title, state=PENDING, wave=wave)
@@ -106,7 +109,7 @@ def _child(call: Call, parent: Run, target: str, wave: int, usual: Mapping[str, 
 def of_target(call: Call, run: Run, usual: Mapping[str, float] | None = None) -> RunStatus:
     """The status of a run of one target. `usual`: how long its stages take, if that is known already."""
     if usual is None:
-        usual = estimates.usual_seconds(call, run.pack) if run.open else {}
+        usual = usual_seconds(call.engine.read(), run.pack) if run.open else {}
     now = call.clock.wall_seconds()
     dead = run.open and bool(run.driver) and not is_alive(call.place.state, run.driver)
     return RunStatus(
@@ -188,3 +191,26 @@ def newest(call: Call, pack: str | None = None, limit: int = 20) -> list[Run]:
             if len(found) == limit:
                 break
     return found
+
+
+def concerns(call: Call, pack: str) -> Iterator[Concern]:
+    """For each unfinished task whose last run stopped in the middle. None while a driver lives."""
+    store, seen = call.engine.read(), set[str]()
+    newest = [run for run in queries.things(store, "run", _LOOKED_AT, ended=True) if run.pack == pack and run.task]
+    if not newest or call.past is not None or is_alive(call.place.state, pack):
+        return
+    for run in newest:
+        if run.task in seen:
+            continue
+        seen.add(run.task)
+        task, _ = states.task(store, run.task)
+        if task.attempt != run.attempt or task.phase not in ("open", "working", "review"):
+            continue
+        stage = run.tries[-1].stage if run.tries else "its first stage"
+        if run.open:
+            said = f"{run.id} of {task.id} was interrupted in {stage}, and nobody goes on with it."
+            yield Concern("run_interrupted", task.id, said, command_line(f"run {pack}"), run.at, who=pack)
+        elif run.outcome == FAILED:
+            again = command_line(f"run {pack}", options=option("--task", task.id))
+            said = one_line(f"{run.id} of {task.id} failed: {run.reason}", 500)
+            yield Concern("run_failed", task.id, said, again, run.ended, who=pack)

@@ -1,17 +1,20 @@
-"""The status of runs in words: as a tree, or short enough for a screen that is looked at while they work."""
+"""The status of runs in words: as a tree, short enough for a screen, and as a section of `moot watch`."""
 
 from __future__ import annotations
 
+from moot.api.protocol.pack_views import PackView
+from moot.api.verbs.runs.status import COMPLETED, INTERRUPTED, PENDING, RUNNING, WAITING, RunStatus, newest, status_of
 from moot.core.run import PASSED
 from moot.core.text import ELLIPSIS, age, bullets, cells, one_line
-from moot.pipelines.status import COMPLETED, INTERRUPTED, PENDING, RUNNING, WAITING, RunStatus
-from moot.pipelines.steps import INTERRUPTION
+from moot.runs.steps import INTERRUPTION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from moot.pipelines.status import StageStatus, WavesStatus
+    from moot.api.call import Call
+    from moot.api.protocol.pack_views import Line
+    from moot.api.verbs.runs.status import StageStatus, WavesStatus
 
 MARKS = {
     COMPLETED: "✓",
@@ -27,6 +30,7 @@ TONES = {"✓": "good", "=": "dim", "-": "dim", "▶": "busy", "?": "warn", "✗
 _WIDTH = 200
 _TITLE = 28  # cells of a title on a screen
 _STAGES = 72  # cells of a line with stages on a screen
+_RUNS = 3  # ended ones in a section
 _DONE = (COMPLETED, "reused", "skipped")
 
 
@@ -177,3 +181,24 @@ def _short(title: str) -> str:
     while cells(line) >= _TITLE:
         line = line[1:]
     return f"{ELLIPSIS}{line}"
+
+
+# --- in `moot watch` --------------------------------------------------------------------------------------------------
+
+
+def views(call: Call) -> tuple[PackView, ...]:
+    """The section with the runs that work now, or the last ones that ended; none if nothing has run yet."""
+    runs = newest(call)
+    shown = [run for run in runs if run.open] or runs[:_RUNS]
+    if not shown or call.past is not None:
+        return ()
+    found = [status_of(call, run) for run in shown]
+    lines = tuple(line for one in found for line in run_lines(one))
+    return (PackView("runs", "Runs", [one.full() for one in found], lines),)
+
+
+def run_lines(found: RunStatus | WavesStatus) -> Iterator[Line]:
+    """A run: its headline, and what it does."""
+    yield ((headline(found), "bold"),)
+    for text, tone in screen_lines(found):
+        yield ((f"  {text}", tone),)

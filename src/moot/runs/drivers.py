@@ -13,32 +13,37 @@ from __future__ import annotations
 
 import os
 import time
+from abc import ABC, abstractmethod
 
 from moot.core.deciders.agent import DRIVEN
 from moot.core.deciders.run import FAILED, INTERRUPTED, PASSED, STOPPED, EndRun, EndStage, OpenRun, StartStage
 from moot.core.errors import Held, MootError, Refused, Unavailable
 from moot.core.identity import Caller
-from moot.core.text import age, command_line
+from moot.core.record import Record
+from moot.core.task.refusals import to_reopen
+from moot.core.text import age, command_line, option
 from moot.core.timestamps import parse
-from moot.place import VARIABLE, locks
+from moot.place import locks
 from moot.runs import commands
 from moot.runs.answers import NoAnswer
 from moot.runs.consent import not_allowed
-from moot.runs.steps import DriverStep, StageResult
 from moot.views import queries, states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Mapping, Sequence
-    from typing import Any, Self
+    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+    from typing import Any, ClassVar, Self
 
-    from moot.api.answer import Answer
-    from moot.api.call import Call
-    from moot.api.verbs.agents import Member
     from moot.core.deciders.run import Run, StageTry
+    from moot.core.handler import Handler
+    from moot.core.lifecycle import Lifecycle
+    from moot.core.task import Task
+    from moot.engine.engine import Engine
+    from moot.engine.presence import Presence
+    from moot.engine.unit_of_work import Work
     from moot.place.processes import Ran
-    from moot.runs.consent import Consent
-    from moot.runs.steps import DriveOptions, Part
+    from moot.runs.consent import Consent, PinnedHandler
+    from moot.views.store import Store
 
 _SYNC = 2.0  # seconds between looks at the protocol's files while a command runs
 _PATIENCE = 0.5  # seconds; other commands hold the lock for an instant, to find out whether a driver lives
@@ -46,20 +51,152 @@ _LOOK = 0.25  # seconds between looks whether an orphaned command has ended
 _REASON = 2000  # characters
 
 
+class DriverStep(Record):
+    """One thing that happened while driving.
+
+    what: opened, started, waiting, passed, failed, ended, interrupted, summary.
+    limit: the maximum number of attempts. outcome: of an ended run (passed, failed, stopped). remedy: how to go on if
+    it failed. counts: in the summary, the number of tasks by what became of them.
+    """
+
+    what: str
+    run: str
+    task: str | None = None
+    stage: str = ""
+    attempt: int = 0
+    limit: int = 0
+    who: str = ""
+    outcome: str = ""
+    text: str = ""
+    remedy: str = ""
+    seconds: float = 0.0
+    code: int | None = None
+    timed_out: bool = False
+    counts: Mapping[str, int] = {}
+
+
+class DriveOptions(Record):
+    """What the caller of `moot run` wants. `most`: how many tasks; `tasks`: only these."""
+
+    most: int | None = None
+    tasks: tuple[str, ...] = ()
+    keep_going: bool = False
+
+
+class Part(Record):
+    """What one agent is asked to do in a stage of a run.
+
+    done: what shows that it is done, in a few words; None if it is not. It reads the log only.
+    take: hands in the structured answer in the output, as the agent. Raises `NoAnswer`, or why it is refused.
+    """
+
+    stage: str
+    role: str
+    name: str  # of the agent
+    command: Handler
+    limit: int  # the number of the last attempt: interrupted ones do not count
+    brief: Callable[[], str]
+    done: Callable[[], str | None]
+    take: Callable[[Caller, str], None]
+    begin: Callable[[Caller], None] = lambda _caller: None  # what the agent does first, by moot
+
+
+class StageResult(Record):
+    """How an attempt at a stage ended. `hopeless`: another attempt would end in the same way."""
+
+    passed: bool
+    text: str = ""
+    timed_out: bool = False
+    hopeless: bool = False
+
+
+class DriverSetup(Record):
+    """The parts of a call that a driver works with.
+
+    own: variables that each command gets. commands: those of the pack, by stage. as_agent: runs a verb as an agent,
+    and returns its answer. show: gets the output of commands as it comes.
+    """
+
+    pack: str
+    state: str
+    engine: Engine
+    env: Mapping[str, str]
+    own: Mapping[str, str]
+    commands: Mapping[str, Handler]
+    consent: Consent
+    presence: Presence
+    commit: Callable[[Callable[[Work], None]], object]
+    sync: Callable[[], object]
+    stamp: Callable[[], object]
+    put_blob: Callable[[bytes], str]
+    progress: Callable[[str, int, int], object]
+    as_agent: Callable[..., Any]
+    show: Callable[[bytes], object] | None = None
+
+
+class PackDriver(ABC):
+    """What a pack adds to drive its agents: its stages, and the code that takes tasks through them.
+
+    `Protocol.driver` names a function, or a subclass, that makes one of a call and the pack.
+    """
+
+    stages: ClassVar[tuple[str, ...]] = ()  # in order; each is a key of [run.PACK] in moot.toml
+    required: ClassVar[tuple[str, ...]] = ()  # those that need a command of their own
+
+    def __init__(self, name: str) -> None:
+        self.name = name  # of the pack
+
+    @abstractmethod
+    def candidates(self, store: Store, besides: tuple[str, ...]) -> list[Task]:
+        """The tasks that can be started now, the next one first, except those named in `besides`."""
+
+    @abstractmethod
+    def drive(self, driving: Driving) -> Iterator[DriverStep]:
+        """Drive tasks until there is none left, or as many as the options want."""
+
+    def opened(self, run: Run, task: Task) -> DriverStep:
+        return DriverStep("opened", run.id, task=task.id, attempt=task.attempt, text=task.title)
+
+    def check(self, task: Task, life: Lifecycle | None) -> None:
+        """Refuse a task that was named, but cannot be driven."""
+        if task.lifecycle.partition("/")[0] != self.name:
+            added = command_line("task add", "TITLE", options=option("--lifecycle", self.name))
+            raise Refused(
+                "other_lifecycle",
+                f"{task.id} follows the lifecycle {task.lifecycle}, which {self.name} does not drive.",
+                f"Add the task with that lifecycle: `{added}`.",
+                task=task.id,
+            )
+        if task.phase in ("done", "stopped"):
+            assert life is not None, "the lifecycle of this pack is active"
+            raise Refused(
+                "task_over",
+                f"{task.id} is {task.state}: there is nothing to drive.",
+                f"To try it again: `{to_reopen(life, task)}`.",
+                task=task.id,
+            )
+        if task.waits:
+            raise Refused(
+                "task_waits",
+                f"{task.id} waits for {', '.join(task.waits)}.",
+                "Drive those first.",
+                task=task.id,
+            )
+
+
 class Driving:
     """The one driver of a pack. Use it as a context: it holds the lock, and its own run records that it runs."""
 
-    def __init__(self, call: Call, pack: str, consent: Consent, options: DriveOptions) -> None:
-        self.call, self.pack, self.options = call, pack, options
+    def __init__(self, setup: DriverSetup, options: DriveOptions) -> None:
+        self.setup, self.options, self.pack = setup, options, setup.pack
+        self.engine, self.as_agent = setup.engine, setup.as_agent
         self.counts: dict[str, int] = {}
-        self._consent = consent
-        self._agents: dict[str, Member] = {}
+        self._agents: dict[str, Caller] = {}
         self.id = ""  # of its own run
         self._lock: locks.Lock | None = None
         self._synced = 0.0
 
     def __enter__(self) -> Self:
-        self.call.lasting = True
         self._lock = self._locked()
         for run in self.open_runs():
             if run.task is None:  # the lock is ours, so its driver is dead
@@ -78,7 +215,7 @@ class Driving:
             self._lock.release()
 
     def _locked(self) -> locks.Lock:
-        path = locks.path_of(self.call.place.state, locks.DRIVERS, self.pack)
+        path = locks.path_of(self.setup.state, locks.DRIVERS, self.pack)
         lock = locks.take(path, str(os.getpid()), patience=_PATIENCE)
         if lock is not None:
             return lock
@@ -96,10 +233,10 @@ class Driving:
 
     def open_runs(self) -> list[Run]:
         """The runs of this pack that have not ended, oldest first."""
-        return [run for run in queries.things(self.call.engine.read(), "run") if run.pack == self.pack]
+        return [run for run in queries.things(self.engine.read(), "run") if run.pack == self.pack]
 
     def run(self, name: str) -> Run:
-        found: Run = states.state(self.call.engine.read(), "run", name)[0]
+        found: Run = states.state(self.engine.read(), "run", name)[0]
         return found
 
     def open(self, task: str | None = None, attempt: int = 0, stages: Sequence[str] = ()) -> Run:
@@ -115,7 +252,7 @@ class Driving:
             command = OpenRun(pack=self.pack, stages=tuple(stages), task=task, attempt=attempt, **own)
             work.do("run", name, command, pack=self.pack)
 
-        self.call.commit(act)
+        self.setup.commit(act)
         return self.run(name)
 
     def end(self, run: Run, outcome: str, text: str, count: str, remedy: str = "") -> DriverStep:
@@ -126,16 +263,16 @@ class Driving:
         return DriverStep("ended", run.id, **about, text=text, remedy=remedy)
 
     def _do(self, run: str, command: Any) -> None:
-        self.call.commit(lambda work: work.do("run", run, command, pack=self.pack))
+        self.setup.commit(lambda work: work.do("run", run, command, pack=self.pack))
 
     # --- after a crash -----------------------------------------------------------------------------------------------
 
     def wait_for_orphan(self) -> Iterator[DriverStep]:
         """Wait for a command whose driver was killed: it may still do its part. At most until its time limit."""
-        state = self.call.place.state
+        state = self.setup.state
         while (group := locks.left_of(state, self.pack)) is not None:
             run, last = next(((run, run.running) for run in self.open_runs() if run.running), (None, None))
-            left = 0.0 if last is None else (parse(last.at) or 0.0) + last.timeout - self.call.clock.wall_seconds()
+            left = 0.0 if last is None else (parse(last.at) or 0.0) + last.timeout - self.engine.clock.wall_seconds()
             if run is None or last is None or left <= 0:
                 raise Held(
                     "agent_still_runs",
@@ -167,12 +304,11 @@ class Driving:
         """The agent of this name, joined in its role. One that an earlier driver joined is continued."""
         if name not in self._agents:
             self._agents[name] = self._joined(name, role)
-        me = self._agents[name]
-        return Caller(agent=me.name, incarnation=me.incarnation, why="--agent")
+        return self._agents[name]
 
-    def _joined(self, wanted: str, role: str) -> Member:
+    def _joined(self, wanted: str, role: str) -> Caller:
         """Join under the wanted name, or, if somebody else has it, under one with a number."""
-        store = self.call.engine.read()
+        store = self.engine.read()
         for number in range(1, 100):
             name = wanted if number == 1 else f"{wanted}-{number}"
             known, _ = states.agent(store, name)
@@ -180,25 +316,18 @@ class Driving:
             if known.retired or (known.here and not ours):
                 continue
             caller = Caller(agent=name, incarnation=known.incarnation if ours else None, why="--agent")
-            given = {"name": name, "role": (role,), "client": DRIVEN}
-            member: Member = self.as_agent(caller, "join", **given).result
-            return member
+            member = self.as_agent(caller, "join", name=name, role=(role,), client=DRIVEN).result
+            return caller.replace(agent=member.name, incarnation=member.incarnation)
         raise Refused(
             "no_name_left", f"All names like {wanted} are in use.", "Let one of those agents leave.", name=wanted
         )
 
-    def as_agent(self, caller: Caller, verb: str, **given: Any) -> Answer:
-        """Run a verb as this agent."""
-        with self.call.workspace.call(caller, self.call.cwd) as call:
-            return call.run(verb, given)
-
     def _leave(self) -> None:
         """The agents leave, except one that still holds a task: the next driver continues with it."""
-        for member in self._agents.values():
-            principal = f"{member.name}#{member.incarnation}"
-            if not queries.tasks_held_by(self.call.engine.read(), principal):
+        for agent in self._agents.values():
+            if not queries.tasks_held_by(self.engine.read(), _principal(agent)):
                 try:
-                    self.as_agent(Caller(agent=member.name, incarnation=member.incarnation, why="--agent"), "leave")
+                    self.as_agent(agent, "leave")
                 except MootError:
                     pass  # it was replaced, or has left by itself
 
@@ -206,9 +335,9 @@ class Driving:
 
     def perform(self, run: Run, part: Part) -> Generator[DriverStep, None, StageResult]:
         """Run the command of a part once, and judge what came of it."""
-        pinned = self._consent.granted(part.command)
+        pinned = self.setup.consent.granted(part.command)
         if pinned is None:
-            raise not_allowed(self._consent, [part.command])
+            raise not_allowed(self.setup.consent, [part.command])
         try:
             caller = self.acting(part.name, part.role)
             part.begin(caller)
@@ -216,19 +345,21 @@ class Driving:
             raise
         except MootError as error:  # somebody else has taken it
             return StageResult(passed=False, text=f"{error.message} {error.remedy}", hopeless=True)
-        brief, held = part.brief(), self._held()
-        who = f"{caller.agent}#{caller.incarnation}"
+        brief, held, who = part.brief(), self._held(), _principal(caller)
         start = StartStage(stage=part.stage, who=who, command=part.command.run, timeout=part.command.timeout)
         self._do(run.id, start)
         last = self.run(run.id).tries[-1]
         about: dict[str, Any] = {"run": run.id, "task": run.task, "stage": part.stage, "attempt": last.attempt}
         about |= {"who": who, "limit": part.limit}
-        lock = locks.CommandLock(self.call.place.state, self.pack)
+        lock, ran = locks.CommandLock(self.setup.state, self.pack), None
         try:
             yield DriverStep("started", **about, text=" ".join(part.command.run), seconds=part.command.timeout)
-            ran = self._ran(last, part, pinned, caller, brief, run, lock)
-            result = ran if isinstance(ran, StageResult) else self._judged(part, caller, ran, held)
-            self._do(run.id, self._ending(last, result, ran if not isinstance(ran, StageResult) else None))
+            try:
+                ran = self._ran(run, last, part, pinned, caller, brief, lock)
+                result = self._judged(part, caller, ran, held)
+            except commands.CannotStart as error:
+                result = StageResult(passed=False, text=str(error), hopeless=True)
+            self._do(run.id, self._ending(last, result, ran))
         except Unavailable:
             raise  # nothing can be recorded now; the next driver does
         except BaseException:
@@ -236,53 +367,51 @@ class Driving:
             raise
         finally:
             lock.ended()
-        what = PASSED if result.passed else FAILED
-        more: dict[str, Any] = {}
-        if not isinstance(ran, StageResult):
-            more = {"seconds": ran.seconds, "code": ran.code, "timed_out": ran.timed_out}
-        yield DriverStep(what, **about, text=result.text, **more)
+        how: dict[str, Any] = (
+            {} if ran is None else {"seconds": ran.seconds, "code": ran.code, "timed_out": ran.timed_out}
+        )
+        yield DriverStep(PASSED if result.passed else FAILED, **about, text=result.text, **how)
         return result
 
     def _ran(
-        self, last: StageTry, part: Part, pinned: Any, caller: Caller, brief: str, run: Run, lock: locks.CommandLock
-    ) -> Ran | StageResult:
-        call, begun = self.call, time.monotonic()
+        self,
+        run: Run,
+        last: StageTry,
+        part: Part,
+        pinned: PinnedHandler,
+        caller: Caller,
+        brief: str,
+        lock: locks.CommandLock,
+    ) -> Ran:
+        setup, begun = self.setup, time.monotonic()
         label = f"{run.task}: {part.stage}, attempt {last.attempt} of {part.limit}"
 
         def alive() -> None:
-            call.progress(label, int(time.monotonic() - begun), -1)
+            setup.progress(label, int(time.monotonic() - begun), -1)
             try:
-                for member in self._agents.values():  # also those that wait for this one
-                    call.presence.stamp(member.name, member.incarnation)
-                call.stamp()
+                for agent in self._agents.values():  # also those that wait for this one
+                    setup.presence.stamp(str(agent.agent), agent.incarnation or 0)
+                setup.stamp()
                 if time.monotonic() - self._synced >= _SYNC:
                     self.sync()
             except Unavailable:
                 pass  # the command goes on; what cannot be stored is stored later
 
+        me = {"MOOT_AGENT": str(caller.agent), "MOOT_INCARNATION": str(caller.incarnation), "MOOT_RUN": run.id}
         given = commands.CommandInput(
             brief=brief,
-            env=call.env,
-            own=self._identity(caller, run),
+            env=setup.env,
+            own={**setup.own, **me},
             alive=alive,
-            show=call.output if self.options.output else None,
+            show=setup.show,
             hold=(lock.file,),
             started=lock.started,
             mark=lock.mark,
         )
         try:
             return commands.run(pinned, given)
-        except commands.CannotStart as error:
-            return StageResult(passed=False, text=str(error), hopeless=True)
         finally:
-            call.progress(label, 1, 1)
-
-    def _identity(self, caller: Caller, run: Run) -> dict[str, str]:
-        own = {"MOOT_AGENT": str(caller.agent), "MOOT_INCARNATION": str(caller.incarnation), "MOOT_RUN": run.id}
-        place = self.call.place
-        if VARIABLE in self.call.env or place.root == place.common:  # otherwise it is found from the directory
-            own[VARIABLE] = place.root
-        return own
+            setup.progress(label, 1, 1)
 
     def _judged(self, part: Part, caller: Caller, ran: Ran, held: Mapping[str, object]) -> StageResult:
         """Whether the part is done now. See the module."""
@@ -311,13 +440,12 @@ class Driving:
         return StageResult(passed=False, text=said[:_REASON], timed_out=ran.timed_out)
 
     def _ending(self, last: StageTry, result: StageResult, ran: Ran | None) -> EndStage:
-        end = EndStage(
-            how=PASSED if result.passed else FAILED, stage=last.stage, attempt=last.attempt, reason=result.text
-        )
+        how = PASSED if result.passed else FAILED
+        end = EndStage(last.stage, last.attempt, result.text, how=how)
         if ran is None:
             return end
         kept = {
-            name: self.call.put_blob(output.tail) if output.size else None
+            name: self.setup.put_blob(output.tail) if output.size else None
             for name, output in (("output", ran.output), ("errors", ran.errors))
         }
         return end.replace(
@@ -331,12 +459,16 @@ class Driving:
 
     def _held(self) -> dict[str, tuple[str, str]]:
         """The entries of files that are held back: path and reason by id."""
-        return {one.id: (one.path, one.reason) for one in queries.held_entries(self.call.engine.read())}
+        return {one.id: (one.path, one.reason) for one in queries.held_entries(self.engine.read())}
 
     def sync(self) -> None:
         """Absorb what was written into the protocol's files."""
-        self.call.sync()
+        self.setup.sync()
         self._synced = time.monotonic()
+
+
+def _principal(caller: Caller) -> str:
+    return f"{caller.agent}#{caller.incarnation}"
 
 
 def _ended(ran: Ran, timeout: float) -> str:

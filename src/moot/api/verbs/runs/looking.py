@@ -1,14 +1,19 @@
-"""run status, run explain, run stages: see where runs stand, and why. `restoring` has run restore."""
+"""Look at runs: runs, run show, run log, run status, run explain, run stages. All of it is read from the log."""
 
 from __future__ import annotations
 
-from moot.api.answer import Answer
+import os
+
+from moot.api.answer import Answer, Table, warn_of_more
 from moot.api.catalogue import Param, Verb
 from moot.core.deciders.run import known as known_run
 from moot.core.errors import Unknown
+from moot.core.principal import name_of
 from moot.core.record import Record
-from moot.core.text import command_line, one_line
-from moot.views import states
+from moot.core.text import age, command_line, counted, fence, one_line, option
+from moot.engine.clock import local
+from moot.runs.history import changed, runs_of, word
+from moot.views import queries, states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,8 +23,21 @@ if TYPE_CHECKING:
     from moot.api.call import Call
     from moot.core.run import Run, StageTry
 
+_TITLE = 60  # cells
 _LOOKED_AT = 1000  # runs that are searched for a title
 _ROUND = 1.0  # seconds between looks whether the process of a run still lives
+
+
+class RunOutput(Record):
+    """The end of what a command wrote, on standard output and standard error, and the size of all of it."""
+
+    run: str
+    stage: str
+    attempt: int
+    output: str
+    output_size: int
+    errors: str
+    errors_size: int
 
 
 class StageReason(Record):
@@ -36,12 +54,115 @@ class StageReason(Record):
     inputs: Mapping[str, str] = {}
 
 
+# --- runs, show, log --------------------------------------------------------------------------------------------------
+
+
+def runs(call: Call, task: str | None, limit: int) -> Answer:
+    store = call.engine.read()
+    if task is not None:
+        names = [name for kind, name in queries.things_of_task(store, task) if kind == "run"][::-1]
+        found, total = [states.state(store, "run", name)[0] for name in names[:limit]], len(names)
+    else:
+        found = list(queries.things(store, "run", limit, ended=True))
+        total = queries.count_things(store, "run", ended=True)
+    warn_of_more(call, limit, total - len(found), "run")
+    rows = tuple((one.id, _state(one), one.pack, _about(one), _where(one), local(one.at)) for one in found)
+    lines = tuple(" ".join(filter(None, row)) for row in rows)
+    table = Table(("run", "state", "pack", "task or target", "stage", "since"), rows, title="Runs") if rows else None
+    return Answer(result=found, say=lines or ("No runs yet: moot run PACK",), table=table)
+
+
+def _about(one: Run) -> str:
+    """The task or the target of a run."""
+    return one.task or one_line(one.title or one.target, _TITLE) or "(driver)"
+
+
+def _state(one: Run) -> str:
+    return one.outcome or "open"
+
+
+def _where(one: Run) -> str:
+    if not one.tries:
+        return f"process {one.pid}" if one.pid else ""
+    last = one.tries[-1]
+    return f"{last.stage} {last.status}{f' (attempt {last.attempt})' if last.attempt > 1 else ''}"
+
+
+def show(call: Call, id: str) -> Answer:  # noqa: A002
+    found = _of_task(call, id)
+    target = f" {found.title or found.target}" if found.target else " (driver)"
+    of = f" {found.task}, attempt {found.attempt}" if found.task else target
+    lines = [one_line(f"{found.id} {_state(found)}: {found.pack}{of}, since {local(found.at)}", 300)]
+    if found.reason:
+        lines.append(f"  {one_line(found.reason, 500)}")
+    lines += [f"  {name}: {number}" for name, number in found.counts.items()]
+    for one in found.tries:
+        lines += [f"  {line}" for line in _try_lines(found, one)]
+    return Answer(result=found, say=tuple(lines))
+
+
+def _try_lines(found: Run, one: StageTry) -> Iterator[str]:
+    from shlex import join
+
+    took = f" after {age(one.seconds)}" if one.ended else ""
+    how = f" from {one.source}" if one.status == "reused" else took
+    by = f", by {name_of(one.who)}: {join(one.command)}" if one.who else ""
+    yield one_line(f"{one.stage}, attempt {one.attempt}, {one.status}{how}{by}", 200)
+    if one.reason:
+        yield f"  {one_line(one.reason, 500)}"
+    if one.output_size or one.errors_size:
+        options = " ".join((option("--stage", one.stage), option("--attempt", str(one.attempt))))
+        sizes = f"{counted(one.output_size, 'byte')} of output, {counted(one.errors_size, 'byte')} of errors"
+        yield f"  {sizes}: {command_line('run log', found.id, options=options)}"
+
+
+def log(call: Call, id: str, stage: str | None, attempt: int | None) -> Answer:  # noqa: A002
+    found = _of_task(call, id)
+    fitting = [one for one in found.tries if stage in (None, one.stage) and attempt in (None, one.attempt)]
+    if not fitting:
+        known = ", ".join(dict.fromkeys(one.stage for one in found.tries))
+        raise Unknown(
+            "unknown_attempt",
+            f"{found.id} has no such attempt at a stage.",
+            f"Its stages so far: {known or 'none'}. `{command_line('run show', found.id)}` lists the attempts.",
+            run=found.id,
+        )
+    one = fitting[-1]
+    output, errors = (_text(call, digest) for digest in (one.output, one.errors))
+    lines = [f"{found.id}, {one.stage}, attempt {one.attempt}, {one.status}"]
+    for title, text, size in (("output", output, one.output_size), ("errors", errors, one.errors_size)):
+        cut = ", the end of it" if size > len(text.encode()) else ""
+        lines += [f"{title} ({counted(size, 'byte')}{cut}):", *fence(text.rstrip("\n")).splitlines()] if size else []
+    result = RunOutput(
+        run=found.id,
+        stage=one.stage,
+        attempt=one.attempt,
+        output=output,
+        output_size=one.output_size,
+        errors=errors,
+        errors_size=one.errors_size,
+    )
+    return Answer(result=result, say=(*lines, *([] if len(lines) > 1 else ["It wrote nothing."])))
+
+
+def _text(call: Call, digest: str | None) -> str:
+    return "" if digest is None else call.blob(digest).decode("utf-8", "replace")
+
+
+def _of_task(call: Call, name: str) -> Run:
+    store = call.engine.read()
+    if name == "last":
+        name = next((one.id for one in queries.things(store, "run", 1000, ended=True) if one.task or one.target), name)
+    found: Run = states.state(store, "run", name)[0]
+    return known_run(found)
+
+
 # --- status -----------------------------------------------------------------------------------------------------------
 
 
 def status(call: Call, id: str | None, *, follow: bool) -> Answer:  # noqa: A002
-    from moot.pipelines.status import status_of
-    from moot.pipelines.status_lines import lines_of
+    from moot.api.verbs.runs.status import status_of
+    from moot.api.verbs.runs.status_lines import lines_of
 
     run = wanted(call, id)
     if run is None:
@@ -54,15 +175,15 @@ def status(call: Call, id: str | None, *, follow: bool) -> Answer:  # noqa: A002
 
 def wanted(call: Call, name: str | None) -> Run | None:
     """The run with this name, or the newest one; None if there is none yet."""
-    from moot.pipelines.status import newest
+    from moot.api.verbs.runs.status import newest
 
     return found(call, name) if name is not None else next(iter(newest(call, limit=1)), None)
 
 
 def _followed(call: Call, name: str) -> Iterator[Answer]:
     """The status whenever it changes, until the run has ended."""
-    from moot.pipelines.status import status_of, without_clock
-    from moot.pipelines.status_lines import lines_of
+    from moot.api.verbs.runs.status import status_of, without_clock
+    from moot.api.verbs.runs.status_lines import lines_of
 
     before: Any = None
     while True:
@@ -79,8 +200,7 @@ def _followed(call: Call, name: str) -> Iterator[Answer]:
 
 def found(call: Call, name: str) -> Run:
     """The run with this id, or the newest run of the target with this id, title or file."""
-    from moot.pipelines.history import runs_of
-    from moot.pipelines.status import newest
+    from moot.api.verbs.runs.status import newest
 
     if name == "last":
         runs = newest(call, limit=1)
@@ -89,16 +209,12 @@ def found(call: Call, name: str) -> Run:
     run: Run = states.state(call.engine.read(), "run", name)[0]
     if run.exists:
         return run
-    named = runs_of(call, name) or _of_title(call, name)
+    named = runs_of(call.engine.read(), name) or _of_title(call, name)
     return named[0] if named else known_run(run)
 
 
 def _of_title(call: Call, name: str) -> list[Run]:
     """Runs of the target with this title, or with this file: a path from the caller's directory. The newest first."""
-    import os
-
-    from moot.views import queries
-
     root = os.path.realpath(call.place.root)
     path = "" if "\0" in name else os.path.relpath(os.path.realpath(os.path.join(call.cwd, name)), root)
     runs = [one for one in queries.things(call.engine.read(), "run", _LOOKED_AT, ended=True) if one.target]
@@ -113,12 +229,10 @@ def _has(run: Run, path: str) -> bool:
 
 def with_stage(call: Call, run: Run, stage: str | None) -> list[Run]:
     """Of a run with waves, the runs of its targets with an attempt at a stage, newest first; of another one, itself."""
-    from moot.pipelines.history import runs_of
-
     if run.target:
         return [run]
     names = dict.fromkeys(target for wave in run.waves for target in wave)
-    parts = [one for name in names for one in runs_of(call, name) if one.parent == run.id]
+    parts = [one for name in names for one in runs_of(call.engine.read(), name) if one.parent == run.id]
     fitting = [one for one in parts if any(stage in (None, two.stage) for two in one.tries)]
     return sorted(fitting, key=lambda one: one.at, reverse=True)
 
@@ -127,12 +241,10 @@ def with_stage(call: Call, run: Run, stage: str | None) -> list[Run]:
 
 
 def explain(call: Call, id: str | None, stage: str | None) -> Answer:  # noqa: A002
-    from moot.pipelines.history import runs_of
-
     run = found(call, id or "last")
     fitting = with_stage(call, run, stage)
     run = fitting[0] if fitting else run
-    history = [one for one in runs_of(call, run.target) if one.at <= run.at] if run.target else [run]
+    history = [one for one in runs_of(call.engine.read(), run.target) if one.at <= run.at] if run.target else [run]
     reasons = [_reason(history, run, one) for one in run.tries[run.since :] if stage in (None, one.stage)]
     if run.outcome == "failed" and run.stopped_at and not any(one.stage == run.stopped_at for one in reasons):
         reasons.append(StageReason(run.id, run.stopped_at, 0, "refused", run.reason))
@@ -149,17 +261,15 @@ def explain(call: Call, id: str | None, stage: str | None) -> Answer:  # noqa: A
 
 
 def _reason(history: list[Run], run: Run, one: StageTry) -> StageReason:
-    from moot.pipelines import step_keys
-
     before = _before(history, run, one)
-    changed = step_keys.changed(before.inputs, one.inputs) if before is not None and one.status != "reused" else []
+    new = changed(before.inputs, one.inputs) if before is not None and one.status != "reused" else []
     return StageReason(
         run=run.id,
         stage=one.stage,
         attempt=one.attempt,
         status=one.status,
         why=one.why,
-        changed=tuple(changed),
+        changed=tuple(new),
         source=one.source,
         key=one.key,
         inputs=one.inputs,
@@ -177,8 +287,6 @@ def _before(history: list[Run], run: Run, one: StageTry) -> StageTry | None:
 
 
 def _reason_lines(one: StageReason) -> Iterator[str]:
-    from moot.pipelines.step_keys import word
-
     if one.status == "reused":
         same = ", ".join(word(name) for name in one.inputs)
         yield one_line(
@@ -214,6 +322,10 @@ def stages(call: Call, name: str) -> Answer:
     return Answer(result=list(pack.stages), say=tuple(lines))
 
 
+# --- verbs ------------------------------------------------------------------------------------------------------------
+
+_ID = Param("id", "The run, or `last`: the newest run of a task or a file.", positional=True, required=True)
+
 _NEWEST = Param(
     "id",
     "The run; or the target of its newest run, by name or by one of its files. Default: the newest run.",
@@ -221,6 +333,42 @@ _NEWEST = Param(
 )
 
 VERBS = (
+    Verb(
+        "runs",
+        "List runs, newest first.",
+        runs,
+        kind="look",
+        params=(
+            Param("task", "Only runs of this task."),
+            Param("limit", "Maximum number of runs.", type="int", default=50),
+        ),
+        examples=("moot runs", "moot runs --task task-003"),
+        detail="A run is one attempt of a task, with its stages; or the driver itself, which has none.",
+        writes=False,
+    ),
+    Verb(
+        "run show",
+        "Show a run: its stages, their attempts, and what came of each.",
+        show,
+        kind="look",
+        params=(_ID,),
+        examples=("moot run show last",),
+        writes=False,
+    ),
+    Verb(
+        "run log",
+        "Show what the command of a stage wrote.",
+        log,
+        kind="look",
+        params=(
+            _ID,
+            Param("stage", "The stage. Default: the last one."),
+            Param("attempt", "Which attempt. Default: the last one.", type="int"),
+        ),
+        examples=("moot run log last", "moot run log last --stage developer --attempt 1"),
+        detail="The last MiB of standard output and of standard error is kept.",
+        writes=False,
+    ),
     Verb(
         "run status",
         "Show where a run stands: its waves, files and stages.",
