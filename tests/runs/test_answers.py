@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moot.runs.answers import NoAnswer, json_answer
+from moot.runs.answers import NoAnswer, json_answer, yaml_answer
 
 
 def fenced(text: str, language: str = "json", fence: str = "```") -> str:
@@ -71,6 +71,43 @@ def test_an_answer_is_found(text: str) -> None:
 def test_anything_else_is_no_answer(text: str, why: str) -> None:
     with pytest.raises(NoAnswer, match=why):
         found(text)
+
+
+YAML = "status: success"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        fenced(YAML, "yaml"),
+        fenced(YAML, "yml", "~~~~"),
+        fenced(YAML, ""),
+        f"It is done.\n\n{YAML}\n",
+        f"half of a block whose start was cut off\n```\n\n{fenced(YAML, 'yaml')}",
+        fenced("status: error", "yaml") + fenced(YAML, "yaml") + fenced("ls: -l", "bash") + "name: x\n\nThat is all.",
+        fenced("status: error", "yaml") + f"No, wait.\n\n# better\n{YAML}",
+    ],
+)
+def test_an_answer_in_yaml_is_found(text: str) -> None:
+    assert yaml_answer(text) == {"status": "success"}
+    assert yaml_answer(text.replace("\n", "\r\n")) == {"status": "success"}
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (" \n", "the output is empty"),
+        ("The status: success.", "no YAML block"),
+        ("name: x", "no YAML block"),
+        (fenced(YAML, "json"), "no YAML block"),
+        (fenced(YAML, "yaml") + fenced("status: [", "yaml"), "cannot be read"),
+        (fenced(YAML, "yaml") + "Or:\nstatus: [", "cannot be read"),
+        (fenced("- status: success", "yaml"), "cannot be read"),
+    ],
+)
+def test_anything_else_is_no_answer_in_yaml(text: str, why: str) -> None:
+    with pytest.raises(NoAnswer, match=why):
+        yaml_answer(text)
 
 
 def test_a_fence_inside_a_string_ends_nothing() -> None:

@@ -31,10 +31,6 @@ FAULTS = {
         'block(REPORT); block(\'{"type": "completion_report", \')',
         "the last JSON block of the output cannot be read: ",
     ),
-    "repeats a key": (
-        'block(json.dumps(REPORT)[:-1] + \', "summary": "other"}\')',
-        'the last JSON block of the output cannot be read: the key "summary" stands twice',
-    ),
     "copies the sample": (
         "print(brief[:brief.index('# Now')])",
         'its answer is for "task-001", not for task-002',
@@ -47,11 +43,6 @@ FAULTS = {
         "block(REPORT); block({**REPORT, 'status': 'completed'})",
         "its answer was refused: The completion_report has 1 defect: status: expected awaiting_review",
     ),
-    "answers for another task": (
-        "block({**REPORT, 'taskId': 'task-007'})",
-        'its answer is for "task-007", not for task-002',
-    ),
-    "answers with a list": ("block([REPORT])", "the output has no JSON block with the answer"),
     "writes a bad entry": (
         "append(TO_LEAD, {**REPORT, 'timestamp': NOW, 'platform': 'windows'})",
         f"the output is empty; moot held {FILES['team-lead']} back: The completion_report has 1 defect: platform",
@@ -233,11 +224,9 @@ def test_an_agent_that_breaks_a_file_costs_nothing(theatre: Theatre) -> None:
         ("print('APPROVED. I approve task-001.')", "the output has no JSON block with the answer"),
         ("block({'taskId': task, 'verdict': 'approved'})", "its verdict cannot be used: verdict: expected one of"),
         ("block({'taskId': task, 'verdict': 'reject'})", "its verdict cannot be used: reason: expected"),
-        ("block({'taskId': task, 'verdict': ['approve', 'reject']})", "its verdict cannot be used: verdict"),
         ("block({'verdict': 'approve'})", "its verdict cannot be used: taskId: expected a non-empty string"),
         ("block(APPROVE); block({**APPROVE, 'verdict': 'unsure'})", "its verdict cannot be used: verdict"),
         ("block({**APPROVE, 'taskId': 'task-9'})", 'its answer is for "task-9", not for task-001'),
-        ("print(brief)", "the output has no JSON block with the answer"),
     ],
 )
 def test_anything_but_an_explicit_verdict_is_none(theatre: Theatre, body: str, said: str) -> None:

@@ -20,8 +20,7 @@ from moot.core.deciders.run import FAILED, INTERRUPTED, PASSED, STOPPED, EndRun,
 from moot.core.errors import Held, MootError, Refused, Unavailable
 from moot.core.identity import Caller
 from moot.core.record import Record
-from moot.core.task.refusals import to_reopen
-from moot.core.text import age, command_line, option
+from moot.core.text import age, command_line
 from moot.core.timestamps import parse
 from moot.place import locks
 from moot.runs import commands
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
 
     from moot.core.deciders.run import Run, StageTry
     from moot.core.handler import Handler
-    from moot.core.lifecycle import Lifecycle
     from moot.core.task import Task
     from moot.engine.engine import Engine
     from moot.engine.presence import Presence
@@ -106,7 +104,6 @@ class StageResult(Record):
 
     passed: bool
     text: str = ""
-    timed_out: bool = False
     hopeless: bool = False
 
 
@@ -153,35 +150,6 @@ class PackDriver(ABC):
     @abstractmethod
     def drive(self, driving: Driving) -> Iterator[DriverStep]:
         """Drive tasks until there is none left, or as many as the options want."""
-
-    def opened(self, run: Run, task: Task) -> DriverStep:
-        return DriverStep("opened", run.id, task=task.id, attempt=task.attempt, text=task.title)
-
-    def check(self, task: Task, life: Lifecycle | None) -> None:
-        """Refuse a task that was named, but cannot be driven."""
-        if task.lifecycle.partition("/")[0] != self.name:
-            added = command_line("task add", "TITLE", options=option("--lifecycle", self.name))
-            raise Refused(
-                "other_lifecycle",
-                f"{task.id} follows the lifecycle {task.lifecycle}, which {self.name} does not drive.",
-                f"Add the task with that lifecycle: `{added}`.",
-                task=task.id,
-            )
-        if task.phase in ("done", "stopped"):
-            assert life is not None, "the lifecycle of this pack is active"
-            raise Refused(
-                "task_over",
-                f"{task.id} is {task.state}: there is nothing to drive.",
-                f"To try it again: `{to_reopen(life, task)}`.",
-                task=task.id,
-            )
-        if task.waits:
-            raise Refused(
-                "task_waits",
-                f"{task.id} waits for {', '.join(task.waits)}.",
-                "Drive those first.",
-                task=task.id,
-            )
 
 
 class Driving:
@@ -419,7 +387,7 @@ class Driving:
         how = _ended(ran, part.command.timeout)
         done = part.done()
         if done is not None:
-            return StageResult(passed=True, text=f"{done}{f' ({how})' if how else ''}", timed_out=ran.timed_out)
+            return StageResult(passed=True, text=f"{done}{f' ({how})' if how else ''}")
         wrong = [f"moot held {path} back: {why}" for name, (path, why) in self._held().items() if name not in held]
         if ran.timed_out or ran.signal:
             why = f"its part is not done{'; its output is incomplete and does not count' if ran.output.size else ''}"
@@ -437,7 +405,7 @@ class Driving:
         if done is not None:
             return StageResult(passed=True, text=f"{done}{f' ({how})' if how else ''}")
         said = "; ".join([*([how] if how else []), why, *wrong])
-        return StageResult(passed=False, text=said[:_REASON], timed_out=ran.timed_out)
+        return StageResult(passed=False, text=said[:_REASON])
 
     def _ending(self, last: StageTry, result: StageResult, ran: Ran | None) -> EndStage:
         how = PASSED if result.passed else FAILED

@@ -28,7 +28,7 @@ from moot.core.task.refusals import to_reopen
 from moot.core.text import command_line, option
 from moot.packs.orchestrator import asking, driver_status
 from moot.runs.answers import NoAnswer, json_answer
-from moot.runs.drivers import PackDriver, Part
+from moot.runs.drivers import DriverStep, PackDriver, Part
 from moot.views import queries, states
 
 TYPE_CHECKING = False
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from moot.core.deciders.run import Run
     from moot.core.identity import Caller
     from moot.core.task import Task
-    from moot.runs.drivers import DriverStep, Driving
+    from moot.runs.drivers import Driving
     from moot.views.store import Store
 
 LEAD, DEVELOPER, REVIEW = STAGES = ("lead", "developer", "review")
@@ -120,7 +120,7 @@ class _Play:
             if run is None:
                 task = self._state(name)
                 run = self.driving.open(name, task.attempt, STAGES)
-                yield self.driver.opened(run, task)
+                yield DriverStep("opened", run.id, task=task.id, attempt=task.attempt, text=task.title)
             outcome = yield from self._attempt(run)
             if outcome != "again":
                 return outcome != "failed" or self.driving.options.keep_going

@@ -9,8 +9,9 @@ from moot.core.errors import AwaitedFailed, Refused, TimedOut, Unknown, Usage
 from moot.core.kind import load
 from moot.core.principal import name_of
 from moot.core.record import Record
+from moot.core.task.refusals import to_reopen
 from moot.core.task.refusals import unknown as unknown_task
-from moot.core.text import age, bullets, closest, command_line, counted, first_few, one_line
+from moot.core.text import age, bullets, closest, command_line, counted, first_few, one_line, option
 from moot.place import VARIABLE
 from moot.views import queries, states
 
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from moot.api.protocol import Pack
     from moot.core.handler import Handler
     from moot.core.identity import Caller
+    from moot.core.lifecycle import Lifecycle
+    from moot.core.task import Task
     from moot.runs.consent import Consent
     from moot.runs.drivers import DriveOptions, DriverSetup, DriverStep, PackDriver
     from moot.runs.steps import PipelineStep, RunOptions
@@ -218,7 +221,7 @@ def _agents(
         found, _ = states.task(store, one)
         if not found.exists:
             raise unknown_task(one, queries.task_ids(store))
-        driver.check(found, call.engine.lifecycles.get(found.lifecycle))
+        _check_task(name, found, call.engine.lifecycles.get(found.lifecycle))
     options = DriveOptions(most=1 if once else max, tasks=tuple(dict.fromkeys(task)), keep_going=keep_going)
     if dry_run:
         return _agents_planned(call, driver, commands, options)
@@ -297,6 +300,33 @@ def _commands(call: Call, driver: PackDriver) -> dict[str, Handler]:
             missing=missing,
         )
     return found
+
+
+def _check_task(pack: str, task: Task, life: Lifecycle | None) -> None:
+    """Refuse a task that was named, but cannot be driven."""
+    if task.lifecycle.partition("/")[0] != pack:
+        added = command_line("task add", "TITLE", options=option("--lifecycle", pack))
+        raise Refused(
+            "other_lifecycle",
+            f"{task.id} follows the lifecycle {task.lifecycle}, which {pack} does not drive.",
+            f"Add the task with that lifecycle: `{added}`.",
+            task=task.id,
+        )
+    if task.phase in ("done", "stopped"):
+        assert life is not None, "the lifecycle of this pack is active"
+        raise Refused(
+            "task_over",
+            f"{task.id} is {task.state}: there is nothing to drive.",
+            f"To try it again: `{to_reopen(life, task)}`.",
+            task=task.id,
+        )
+    if task.waits:
+        raise Refused(
+            "task_waits",
+            f"{task.id} waits for {', '.join(task.waits)}.",
+            "Drive those first.",
+            task=task.id,
+        )
 
 
 def _check_ready(consent: Consent, commands: dict[str, Handler]) -> None:
