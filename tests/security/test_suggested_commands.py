@@ -220,7 +220,7 @@ NAMES = {  # safe only there
     # sentences about moot that are no commands
     "item.evidence": "api/message_view.py",
     "key": "forms/board.py",
-    "path": "runs/driving.py",
+    "path": "runs/drivers.py",
     "pack": "testing/pack_verbs.py",
 }
 

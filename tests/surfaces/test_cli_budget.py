@@ -112,7 +112,7 @@ COMMANDS = {
 # `_socket` rings the bell of those who wait; `socket` would cost such a send 3.
 PACK = words("""
     moot.api.protocol.form moot.api.protocol moot.api.protocol.clearing moot.api.protocol.loading
-    moot.api.protocol.mirrors moot.api.protocol.pack_code
+    moot.api.protocol.mirrors moot.core.pack_code
     moot.core.deciders.held_entry moot.core.schema.phrases moot.core.schema moot.place.caches
     moot.mirrors moot.mirrors.absorbing moot.mirrors.exchange moot.mirrors.file_reading moot.mirrors.files
     moot.mirrors.folders moot.mirrors.forms moot.mirrors.forms.entries

@@ -6,7 +6,12 @@ from moot.core.errors import MootError, Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
     from types import TracebackType
+    from typing import Any
+
+    from moot.core.payload import Payload
+    from moot.core.reactions import Reaction, Step, World
 
 
 class PackCode:
@@ -38,6 +43,40 @@ class PackCode:
             file=file,
             line=line,
         ) from error
+
+
+def reacting(pack: str, reaction: Reaction) -> Reaction:
+    """A reaction of the pack."""
+
+    def react(key: str, happened: Payload, world: World) -> Iterator[Step]:
+        with PackCode(pack, "reactions"):
+            yield from reaction(key, happened, world)
+
+    return react
+
+
+def closing(pack: str, closer: Callable[[Any], None]) -> Callable[[Any], None]:
+    """A closer of the pack."""
+
+    def close(work: Any) -> None:
+        with PackCode(pack, "closers"):
+            closer(work)
+
+    return close
+
+
+def recording(packs: Sequence[Any]) -> Callable[[Any], None]:
+    """A closer that records which packs are active, if that has changed."""
+
+    def record(work: Any) -> None:
+        from moot.core.deciders.pack import Activate, ActivatedPack
+
+        for pack in packs:
+            now = ActivatedPack(name=pack.name, version=pack.version, digest=pack.digest)
+            if work.state("pack", pack.name) != now and work.unknown_kind(pack.name) is None:
+                work.do("pack", pack.name, Activate(version=pack.version, digest=pack.digest))
+
+    return record
 
 
 def _is_ours(error: Exception, trace: TracebackType) -> bool:

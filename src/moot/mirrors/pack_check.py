@@ -17,8 +17,7 @@ import os
 import re  # noqa: TID253 (loaded on demand)
 
 from moot.api.protocol.form import Malformed, in_rounds
-from moot.api.protocol.pack_code import problems
-from moot.api.protocol.pack_files import FileProblem
+from moot.api.protocol.pack_files import FileProblem, problems
 from moot.core.deciders.held_entry import EntryHeld
 from moot.core.errors import MootError
 from moot.core.json_places import JsonPlaces

@@ -331,7 +331,7 @@ class Packs:
         if not self.packs:
             return ()
         from moot.api.protocol.clearing import clearing
-        from moot.api.protocol.pack_code import reacting
+        from moot.core.pack_code import reacting
 
         usual = (clearing(pack) for pack in self.packs if pack.mirrors)
         own = (reacting(one.pack.name, reaction) for one in self.having("reactions") for reaction in one.reactions)
@@ -341,7 +341,7 @@ class Packs:
         """The closers of the packs, and one that records which packs are active."""
         if not self.packs:
             return ()
-        from moot.api.protocol.pack_code import closing, recording
+        from moot.core.pack_code import closing, recording
 
         own = (closing(one.pack.name, run) for one in self.having("closers") for run in one.closers)
         return (*own, recording(self.packs))

@@ -7,11 +7,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
+from moot.core.errors import Refused
+from moot.core.pack_code import PackCode
 from moot.core.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from moot.api.call import Call
+    from moot.api.protocol import Protocol
 
 
 class FileProblem(Record):
@@ -56,3 +61,19 @@ class PackFiles(ABC):
     @abstractmethod
     def problem(self, root: str, path: str, message: str, *, place: str = "", remedy: str = "") -> FileProblem:
         """A problem in a file, with the position of `place` if the file is valid JSON."""
+
+
+def problems(protocol: Protocol, call: Call, files: PackFiles) -> list[FileProblem]:
+    """The problems that the code of a pack finds. If the code fails, that is a problem, too."""
+    name, found = protocol.pack.name, list[FileProblem]()
+    try:
+        with PackCode(name, "check"):
+            for one in protocol.check(call, files):
+                if not isinstance(one, FileProblem):
+                    raise TypeError(f"expected a FileProblem, got {type(one).__name__}")
+                found.append(one)
+    except BadFile as bad:
+        found.append(bad.problem)
+    except Refused as error:
+        found.append(FileProblem(file="", message=error.message, remedy=error.remedy))
+    return [one.replace(pack=name) for one in found]

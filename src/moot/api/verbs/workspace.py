@@ -211,7 +211,7 @@ def _concerns(call: Call) -> list[Finding]:
 
 
 def _of_pack(protocol: Protocol, call: Call, files: PackFiles) -> Finding:
-    from moot.api.protocol.pack_code import problems
+    from moot.api.protocol.pack_files import problems
 
     name = protocol.pack.name
     found = [one for one in problems(protocol, call, files) if not one.note]
