@@ -142,6 +142,10 @@ def test_the_line_is_bounded(world, monkeypatch):
     with pytest.raises(Refused) as refused:
         world.wait(B, "c", name="3")
     assert refused.value.code == "too_many_waiting"
+    monkeypatch.setattr(claim_queue, "CLAIM_LIMIT", 3)
+    world.wait(C, "a", name="4")
+    with pytest.raises(Refused):
+        world.wait(C, "b", name="5")
 
 
 def test_the_state_survives_storing(world):

@@ -22,6 +22,7 @@ from moot.core.claims import (
     ReleaseAll,
     Released,
     ReleaseFiles,
+    ReleaseForTask,
     SupersedeHolder,
     is_id,
     new_id,
@@ -448,6 +449,11 @@ def test_who_leaves_holds_nothing():
     state = world(asking(YEATS, "a"), asking(KEATS, "b", name="c2"), asking(YEATS, "c", name="c3"))
     assert list(after(state, ReleaseAll(holder=YEATS)).live) == ["c2"]
     assert decide(NOTHING, ReleaseAll(holder=YEATS)) == []
+
+
+def test_who_takes_a_task_over_keeps_its_own_claims_and_the_one_before_loses_them():
+    state = world(asking(YEATS, "a", task="t"), asking(KEATS, "b", name="c2", task="t"), asking(YEATS, "c", name="c3"))
+    assert list(after(state, ReleaseForTask(task="t", reason="taken over", new_holder=KEATS)).live) == ["c2", "c3"]
 
 
 # The state
