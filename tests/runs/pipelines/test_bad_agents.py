@@ -7,7 +7,7 @@ import json
 import pytest
 
 from moot.core.errors import TimedOut
-from tests.pipelines.conftest import GOOD
+from tests.runs.pipelines.conftest import GOOD
 
 CHANGE_NOTE = """
 data = json.load(open(note))

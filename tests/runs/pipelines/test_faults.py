@@ -11,7 +11,7 @@ import time
 import pytest
 
 from moot.core.errors import Held
-from tests.pipelines.conftest import GOOD, PATIENCE
+from tests.runs.pipelines.conftest import GOOD, PATIENCE
 
 ALL = ["outline", "draft_report", "polish", "check"]
 POINTS = {  # the point, and the stage that was running; None: no stage had been started

@@ -11,7 +11,7 @@ import time
 import pytest
 
 from moot.place import escaped, locks, processes
-from tests.pipelines.conftest import PATIENCE
+from tests.runs.pipelines.conftest import PATIENCE
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux shows the processes of others")
 SLEEP = "import time; time.sleep(600)"

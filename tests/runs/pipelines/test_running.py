@@ -8,7 +8,7 @@ import shutil
 import pytest
 
 from moot.core.errors import Refused
-from tests.pipelines.conftest import GOOD
+from tests.runs.pipelines.conftest import GOOD
 
 ALL = ["outline", "draft_report", "polish", "check"]
 

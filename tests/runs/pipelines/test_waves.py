@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from moot.core.errors import Refused, Usage
-from tests.pipelines.conftest import GOOD
+from tests.runs.pipelines.conftest import GOOD
 
 PATHS = [f"t{number:02}.txt" for number in range(20)]
 MEASURING = """

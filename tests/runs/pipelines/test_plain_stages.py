@@ -15,7 +15,7 @@ from moot import Workspace
 from moot.core.errors import AwaitedFailed
 from moot.pipelines.recording import RunRecord
 from moot.place import caches
-from tests.pipelines.conftest import PATIENCE
+from tests.runs.pipelines.conftest import PATIENCE
 
 PACK = """
 name = "checks"
