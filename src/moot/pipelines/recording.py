@@ -223,6 +223,7 @@ class RunRecord(DocumentRecord):
             key=prepared.key,
             inputs=prepared.inputs,
             checks=prepared.checks,
+            writes=tuple(path for role in stage.writes for path in self.target.paths.get(role, ())),
             snapshots={path: self.call.put_blob(data) for path, data in prepared.snapshots.items()},
         )
         return _Start(prepared, event, self._asks(preparation))

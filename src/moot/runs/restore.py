@@ -63,10 +63,14 @@ def planned(site: Site, run: Run, one: StageTry) -> RestorePlan:
     return RestorePlan(now, restored, removed)
 
 
-def carry_out(site: Site, run: Run, one: StageTry, plan: RestorePlan) -> None:
-    """End what is left of the command, record the contents that go, then put the files back."""
+def end_command(site: Site, run: Run) -> None:
+    """End what is left of the command of a run, so that it writes no more. Do this before `planned`."""
     if run.driver:
         end_what_is_left(site.place.state, command_name(run.driver, run.id))
+
+
+def carry_out(site: Site, run: Run, one: StageTry, plan: RestorePlan) -> None:
+    """Record the contents that go, then put the files back."""
     gone = {path: plan.now[path] for path in (*plan.restored, *plan.removed) if path in plan.now}
     if not (plan.restored or plan.removed):
         return

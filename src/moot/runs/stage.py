@@ -85,6 +85,12 @@ class PipelineSpec(Record):
         return tuple(filter(None, (self.errors, self.warnings)))
 
 
+def is_reserved(path: str) -> bool:
+    """Whether a path names files of git or of moot, or the whole worktree with them."""
+    steps = path.casefold().rstrip("/").split("/")
+    return not {".git", ".moot"}.isdisjoint(steps) or steps in (["moot.toml"], ["."])
+
+
 def stages_of(data: Mapping[str, Any]) -> tuple[Stage, ...]:
     """The stages in the data of a valid pack."""
     found: list[Stage] = []

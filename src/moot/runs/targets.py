@@ -11,6 +11,7 @@ import os
 from moot.core.deciders.document import WORKSPACE, key
 from moot.core.errors import Usage
 from moot.runs.contract import DocumentRef, Target
+from moot.runs.stage import is_reserved
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,6 +58,14 @@ def _target(root: str, pack: PipelinePack, source: str) -> Target:
     assert pack.pipeline is not None
     for role, template in pack.pipeline.files.items():
         paths[role] = (filled(template, words),)
+    for role, (one,) in paths.items():
+        if is_reserved(one):
+            raise Usage(
+                "reserved_path",
+                f"{role.capitalize()} {one} of {source[:200]} belongs to git or to moot itself.",
+                "Name another file, or correct the path in [pipeline.files].",
+                path=one,
+            )
     return Target(id=f"{pack.name}:{source}", title=source, root=root, paths=paths)
 
 

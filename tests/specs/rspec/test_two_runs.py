@@ -7,12 +7,10 @@ import shutil
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from moot.pipelines.overwriting import WatchedFiles
 
 from moot import Workspace
 from moot.packs.rspec.cover import WARNED
@@ -233,39 +231,3 @@ def test_a_source_that_is_edited_meanwhile_fails_the_stage_and_keeps_the_edit(bu
     resumed = busy.begin("resume")
     succeeded(resumed)
     assert source.read_text() == edited
-
-
-@pytest.mark.proves("S2-ART-02")
-@pytest.mark.parametrize("fails", [False, True])
-def test_an_edit_that_the_agent_overwrites_with_an_old_copy_is_reported_and_can_be_restored(
-    busy: BusyShop, monkeypatch: pytest.MonkeyPatch, fails: bool
-) -> None:
-    busy.shop.stock("models/book")
-    busy.open()
-    spec = busy.shop.root / "spec/models/book_spec.rb"
-    looked: list[bytes] = []
-    look = WatchedFiles._look
-
-    def noted(self: WatchedFiles) -> None:
-        look(self)
-        looked[:] = self._seen.get("spec/models/book_spec.rb", [])
-
-    monkeypatch.setattr(WatchedFiles, "_look", noted)
-    busy.held_up("test-implementer book", "stale and wrong" if fails else "stale")
-    with ThreadPoolExecutor() as pool:
-        run = pool.submit(busy.shop.rspec, "cover", path="app/models/book.rb", yes=True)
-        busy.begins("test-implementer book")
-        edited = spec.read_text() + MINE
-        spec.write_text(edited)
-        busy.until(lambda: edited.encode() in looked)
-        busy.release("test-implementer book")
-        error = run.exception(PATIENCE)
-        told = [str(error)] if error is not None else run.result().all_warnings
-    assert (error is not None) is fails
-    assert MINE not in spec.read_text()
-    command = f"moot run restore {busy.run_of(BOOK).id} --stage test-implementer --overwritten"
-    (line,) = (line for text in told for line in text.splitlines() if command in line)
-    assert f"1 line that it had in between is gone, such as `{MINE.strip()}`" in line
-    assert "as it was during test-implementer, attempt 1" in busy.shop.moot(*command.split()[1:])
-    assert spec.read_text() == edited
-    assert busy.shop.moot("verify")

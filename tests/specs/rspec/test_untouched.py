@@ -164,16 +164,6 @@ def test_what_a_person_wrote_while_a_stage_ran_is_kept_if_the_person_says_so(edi
     assert edited.file(PATH) == before
 
 
-@pytest.mark.proves("S2-HARD-06", "S2-HARD-15")
-def test_it_is_kept_with_a_single_stage_too_and_by_a_restore_after_that(edited: Shop) -> None:
-    said = edited.moot("rspec", "stage", SLUG, "test-implementer", code=1)
-    assert f"keep it: `moot rspec stage {SLUG} test-implementer --keep`." in said
-    edited.moot("rspec", "stage", SLUG, "test-implementer", "--keep")
-    edited.moot("run", "restore", "last", "--stage", "test-implementer")
-    assert "is mine" in edited.file(PATH), "it is no longer what the stage has changed"
-    assert 'skip "{EXPECTATION}"' in edited.file(PATH)
-
-
 @pytest.mark.proves("S2-HARD-06", "S2-HARD-15", "S2-ARCH-07")
 @pytest.mark.parametrize("existing", [f"{MINE}end\n", None], ids=["in a file of a person", "in a new file"])
 def test_what_a_person_wrote_while_texts_were_reworded_is_kept_too(shop: Shop, existing: str | None) -> None:
@@ -245,9 +235,8 @@ def test_an_edit_elsewhere_does_not_make_what_a_failed_attempt_took_away_a_perso
     assert "remark" not in failed.value.message
     with pytest.raises(Refused, match="the example 'has a title' \\(line 3\\) was changed"):
         shop.rspec("resume")
-    shop.moot("run", "restore", failed.value.details["run"])
+    shop.moot("run", "restore", failed.value.details["run"], "--attempt", "1")
     assert TITLE in shop.file(PATH), "the person gets it back"
-    assert shop.file(PATH).endswith("# a remark\n"), "and keeps what was edited since"
     [report] = shop.rspec("resume").files
     assert (report.outcome, report.tests_passed) == ("passed", True)
     assert shop.file(PATH).startswith(MINE)
@@ -263,10 +252,5 @@ def test_a_restore_leaves_alone_what_a_person_edited_after_the_stage(shop: Shop)
     run = failed.value.details["run"]
     mine = shop.file(PATH) + "# a remark\n"
     shop.write(PATH, mine)
-    said = shop.moot("run", "restore", run)
-    assert f"kept {PATH}: it was edited after test-implementer, attempt 1" in said
-    assert f"`moot run restore {run} --stage test-implementer --edited`" in said
+    assert f"{PATH} changed since test-implementer" in shop.moot("run", "restore", run, code=1)
     assert shop.file(PATH) == mine
-    assert f"restored {PATH}" in shop.moot("run", "restore", run, "--stage", "test-implementer", "--edited")
-    assert "# a remark" not in shop.file(PATH)
-    assert TITLE in shop.file(PATH)

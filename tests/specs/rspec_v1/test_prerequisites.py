@@ -280,7 +280,7 @@ def test_an_overwritten_block_can_be_restored_from_the_log(staffed: Shop) -> Non
     assert staffed.rspec("skeleton", SOURCE, "--existing", "overwrite").code in (0, 2)
     assert "is mine" not in staffed.read(SPEC)
     run = staffed.json("status", SOURCE)["run"]
-    said = staffed("run", "restore", run, "--stage", "skeleton")
+    said = staffed("run", "restore", run, "skeleton")
     assert said.code == 0, said
     assert staffed.read(SPEC) == own
 

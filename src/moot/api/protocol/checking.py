@@ -22,7 +22,7 @@ from moot.core.record import Record
 from moot.core.schema import check_schema, placed
 from moot.core.schema.phrases import NOTHING, pointed
 from moot.core.text import closest
-from moot.runs.stage import ANSWER, DOCUMENT, seconds
+from moot.runs.stage import ANSWER, DOCUMENT, is_reserved, seconds
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -274,6 +274,8 @@ def _rules(data: Mapping[str, Any], name: str | None, *, coded: bool) -> Found:
         yield ("limits", "message"), 'limits.message: expected a size such as "1MiB", from 1KiB to 64MiB'
     for place, path in (one for keys in _PATHS for one in _at(data, *keys.split("/"))):
         yield from _outside(place, path)
+    for place, path in _at(data, "pipeline", "files", "*"):
+        yield from _outside(place, path.removesuffix("/"))
     for role in data.get("roles", ()):
         try:
             checked_name(role, "a role")
@@ -299,7 +301,7 @@ def _outside(place: Place, path: str) -> Found:
     steps = path.casefold().split("/")
     if path.startswith("/") or "\\" in path or not path.isprintable() or {"", ".", ".."} & {*steps}:
         yield place, f"{path!r}: expected a plain relative path with forward slashes"
-    if {".git", ".moot"} & {*steps} or steps == ["moot.toml"]:
+    if is_reserved(path):
         yield place, f"{path!r} belongs to git or to moot itself"
 
 

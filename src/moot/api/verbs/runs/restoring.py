@@ -17,7 +17,7 @@ def restore(call: Call, id: str, stage: str | None, attempt: int | None, *, dry_
     from moot.api.verbs.runs.looking import found
     from moot.api.verbs.runs.site import site_of
     from moot.place.locks import is_alive
-    from moot.runs.restore import carry_out, planned
+    from moot.runs.restore import carry_out, end_command, planned
     from moot.runs.steps import RestoredFiles
 
     run = _restorable(call, found(call, id), stage)
@@ -29,6 +29,8 @@ def restore(call: Call, id: str, stage: str | None, attempt: int | None, *, dry_
             run=run.id,
         )
     one, site = _attempt(run, stage, attempt), site_of(call)
+    if not dry_run:
+        end_command(site, run)
     plan = planned(site, run, one)
     if not dry_run:
         carry_out(site, run, one, plan)

@@ -6,12 +6,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
 from moot.place import escaped, locks, processes
-from tests.pipelines.conftest import PATIENCE
+from tests.runs.pipelines.conftest import PATIENCE, is_running, until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux shows the processes of others")
 SLEEP = "import time; time.sleep(600)"
@@ -23,13 +22,6 @@ with open(sys.argv[1], "w") as file:
     file.write(str(child.pid))
 """
 ORPHANED = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {STARTS!r}, sys.argv[1]])\n"
-
-
-def until(condition):
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < end, "it took too long"
-        time.sleep(0.02)
 
 
 def is_running(process: int) -> bool:

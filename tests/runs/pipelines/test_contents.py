@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from moot.runs import contents
-from tests.pipelines.conftest import PATIENCE
+from tests.runs.pipelines.conftest import PATIENCE
 
 TOKEN = "0123456789ab"
 LONG_AGO = 1_000_000_000

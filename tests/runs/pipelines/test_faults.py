@@ -6,12 +6,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
 from moot.core.errors import Held
-from tests.pipelines.conftest import GOOD, PATIENCE
+from tests.runs.pipelines.conftest import GOOD, PATIENCE, is_running, until
 
 ALL = ["outline", "draft_report", "polish", "check"]
 POINTS = {  # the point, and the stage that was running; None: no stage had been started
@@ -23,13 +22,6 @@ POINTS = {  # the point, and the stage that was running; None: no stage had been
     "after polish": "polish",
     "in check": "check",
 }
-
-
-def until(condition):
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < end, "it took too long"
-        time.sleep(0.02)
 
 
 @pytest.mark.promise(13)
@@ -65,15 +57,7 @@ def test_an_agent_that_outlives_its_killed_driver_is_ended_before_the_next_attem
     notes.agent(GOOD)
     assert notes.run(resume=True)[-1] == "ended"
     assert notes.steps[-1].text == "finished"
-    until(lambda: not _runs(orphan))
-
-
-def _runs(process):
-    try:
-        with open(f"/proc/{process}/stat") as file:
-            return file.read().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
+    until(lambda: not is_running(orphan))
 
 
 def test_a_second_start_is_refused_with_the_active_stage_or_waits_if_asked(notes):
@@ -116,36 +100,22 @@ def test_an_interrupt_is_recorded_as_such_and_the_command_is_ended(notes):
     process.send_signal(signal.SIGINT)
     assert process.wait(PATIENCE) == 130
     assert notes.person.run_status("a.txt").state == "interrupted at draft_report"
-    assert not _runs(int((notes.root / "UP").read_text()))
+    assert not is_running(int((notes.root / "UP").read_text()))
     assert notes.drivers() == []
-
-
-def test_the_file_before_an_interrupted_stage_can_be_restored_and_what_was_there_is_kept(notes):
-    notes.run()
-    notes.agent("open(report, 'w').write('half')\nos.kill(os.getppid(), signal.SIGKILL)")
-    notes.elsewhere("a.txt", "--again")
-    assert (notes.root / "reports/a.md").read_text() == "half"
-    restored = notes.person.run_restore("a.txt", stage="draft_report")
-    assert restored.restored == ("reports/a.md",)
-    assert (notes.root / "reports/a.md").read_text() == "- One\n- Two\n"
-    [event] = [e for e in notes.person.log(limit=1000) if e.type == "run:restored"]
-    assert len(event.data["replaced"]) == 1
 
 
 DRIVING = """
 import sys
 from moot import Workspace
 from moot.api.verbs.runs.run import pipeline_of
-from moot.pipelines import running, waves
+from moot.api.verbs.runs.site import site_of
 from moot.runs.steps import RunOptions
 
 person = Workspace(".", person=True)
 with person._workspace.call(person._caller) as call:
     pipeline = pipeline_of(call, next(one for one in call.packs.packs if one.name == "notes"))
-    targets = pipeline.targets(call, tuple(sys.argv[1:]))
-    many = len(targets) > 1
-    steps = waves.run_targets if many else running.run_target
-    for step in steps(call, pipeline, targets if many else targets[0], RunOptions(limit=2)):
+    site = site_of(call)
+    for step in pipeline.steps(site, pipeline.targets(site, tuple(sys.argv[1:])), RunOptions(limit=2)):
         pass
 """
 
@@ -166,6 +136,6 @@ def test_a_signal_to_a_pack_that_drives_runs_itself_ends_the_commands_of_all_of_
     finally:
         process.kill()
         process.wait(PATIENCE)
-    assert not any(_runs(int(path.read_text()[:-1])) for path in up)
+    assert not any(is_running(int(path.read_text()[:-1])) for path in up)
     assert {run.outcome for run in notes.person.runs()} == {"interrupted"}
     assert notes.drivers() == []

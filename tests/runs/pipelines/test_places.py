@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from moot.pipelines.contract import StageError
+from moot.runs.contract import StageError
 from moot.runs import contents
 
 

@@ -13,9 +13,9 @@ import pytest
 
 from moot import Workspace
 from moot.core.errors import AwaitedFailed
-from moot.pipelines.recording import RunRecord
 from moot.place import caches
-from tests.pipelines.conftest import PATIENCE
+from moot.runs.record import RunRecord
+from tests.runs.pipelines.conftest import PATIENCE
 
 PACK = """
 name = "checks"
@@ -63,8 +63,8 @@ class Checks:
     def does(self, name: str, body: str) -> None:
         self._script(name).write_text(f"{SCRIPT}{body}\n")
 
-    def run(self, *, resume: bool = False) -> list[str]:
-        steps = self.person.run("checks", ["a.txt"], resume=resume)
+    def run(self, *paths: str, resume: bool = False) -> list[str]:
+        steps = self.person.run("checks", list(paths) or ["a.txt"], resume=resume)
         return [f"{one.stage} {one.what}" for one in steps if one.what in ("passed", "reused", "failed")]
 
     def ran(self) -> list[str]:
@@ -139,7 +139,7 @@ def test_a_file_that_changes_before_the_commit_is_checked_again_before_the_next_
 
 def test_a_next_stage_that_may_not_start_does_not_cost_the_one_before(checks):
     checks.person.allow(["checks.review"], revoke=True)
-    with pytest.raises(AwaitedFailed, match="nobody has allowed"):
+    with pytest.raises(AwaitedFailed, match=r"review failed: .*checks\.review"):
         checks.run()
     assert checks.commits() == [["opened"], ["started"], ["passed"], ["ended"]]
     checks.person.allow(["checks.review"], yes=True)
@@ -157,7 +157,7 @@ def test_consent_that_is_taken_back_while_a_stage_runs_counts_for_the_next(check
             if found[-1] == "lint started":
                 checks.person.allow(["checks.review"], revoke=True)
 
-    with pytest.raises(AwaitedFailed, match="nobody has allowed"):
+    with pytest.raises(AwaitedFailed, match=r"review failed: .*checks\.review"):
         go()
     assert "lint passed" in found
     assert checks.ran() == ["lint"]
@@ -165,15 +165,17 @@ def test_consent_that_is_taken_back_while_a_stage_runs_counts_for_the_next(check
     assert checks.run(resume=True) == ["lint reused", "review passed"]
 
 
-def test_a_hook_that_is_made_between_two_stages_does_not_go_unnoticed(checks):
+@pytest.mark.parametrize("path", [".git/hooks/pre-commit", "other.txt"])
+def test_what_changes_between_two_stages_does_not_go_unnoticed(checks, path):
     def go():
         for step in checks.person.run("checks", ["a.txt"]):
             if (step.stage, step.what) == ("lint", "passed"):
-                (checks.root / ".git/hooks").mkdir(exist_ok=True)
-                (checks.root / ".git/hooks/pre-commit").write_text("#!/bin/sh\n")
+                (checks.root / path).parent.mkdir(exist_ok=True)
+                (checks.root / path).write_text("#!/bin/sh\n")
 
-    with pytest.raises(AwaitedFailed, match=r"review failed.*hooks/pre-commit"):
+    with pytest.raises(AwaitedFailed) as caught:
         go()
+    assert [one.partition(": ")[0] for one in caught.value.details["problems"]] == [path]
     assert checks.run(resume=True) == ["lint reused", "review passed"], "it was there before"
 
 
@@ -188,15 +190,27 @@ def test_a_run_that_reuses_everything_is_one_commit(checks):
 
 
 @pytest.mark.promise(13)
+def test_files_whose_results_are_all_reused_share_one_commit(checks):
+    names = [f"{number}.txt" for number in range(20)]
+    for name in names:
+        (checks.root / name).write_text(name)
+    checks.run(*names)
+    before = len(checks.commits())
+    assert set(checks.run(*names)) == {"lint reused", "review reused"}
+    assert checks.commits()[before:] == [["opened"], ["opened", "reused", "reused", "ended"] * 20, ["ended"]]
+
+
+@pytest.mark.promise(13)
 def test_an_edit_at_the_moment_of_that_commit_is_noticed(checks, monkeypatch):
     checks.run()
-    repeat = RunRecord.repeat
+    asks, edits = RunRecord.asks, iter(["edited\n"])
 
-    def edited(record, *given):
-        (checks.root / "a.txt").write_text("edited\n")
-        return repeat(record, *given)
+    def edited(record):
+        if text := next(edits, ""):
+            (checks.root / "a.txt").write_text(text)
+        return asks(record)
 
-    monkeypatch.setattr(RunRecord, "repeat", edited)
+    monkeypatch.setattr(RunRecord, "asks", edited)
     assert checks.run() == ["lint passed", "review passed"]
 
 

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tests.pipelines.conftest import PATIENCE
+from tests.runs.pipelines.conftest import PATIENCE
 
 
 def explained(notes, *words):
