@@ -20,7 +20,7 @@ from moot.views import states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any, TypeVar
 
     from moot.api.call import Call
@@ -104,7 +104,7 @@ class Preparation:
 
     def look(self) -> TargetState:
         """Absorb what was written into the document's file, and read everything."""
-        shown = contents.fingerprint(*self.shown_at)
+        shown = fingerprint(*self.shown_at)
         if self.target.document is not None:
             self.call.sync(also=(self.target.document.key,))
         state = self.document()
@@ -384,3 +384,11 @@ class Preparation:
     def _roles(self, stage: Stage, files: Mapping[str, bytes]) -> dict[str, dict[str, bytes]]:
         wanted = dict.fromkeys((*stage.reads, *stage.writes))
         return contents.roles({role: of for role, of in self.target.paths.items() if role in wanted}, files)
+
+
+def fingerprint(root: str, path: str, folders: Sequence[str] = ()) -> str:
+    """The digest of a file; if it cannot be read, the reason."""
+    try:
+        return contents.digests(root, (path,), folders)[path] if path else contents.NONE
+    except StageError as error:
+        return error.text

@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import queue
 import threading  # noqa: TID253 (this module itself is loaded on demand)
-from contextlib import ExitStack
 
 from moot.core.deciders.permit import STAGES
 from moot.core.deciders.run import FAILED, INTERRUPTED, PASSED, STOPPED, EndRun, OpenRun, ResumeRun
@@ -27,7 +26,7 @@ from moot.views import states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
     from moot.core.run import Run
@@ -105,42 +104,43 @@ def _opened(site: Site, pipeline: Pipeline, targets: Sequence[Target], options: 
 def _repeated(site: Site, pipeline: Pipeline, targets: Sequence[Target], options: RunOptions, driver: Driver) -> Any:
     """Record the runs that reuse everything, many in one commit. Yields their steps, and returns their targets."""
     done: list[Target] = []
-    if options.only or options.until or options.again:
-        return done
     for start in range(0, len(targets), _AT_ONCE):
-        found = []
-        for target in targets[start : start + _AT_ONCE]:
-            run = TargetRun(site, pipeline, target, options, driver)
-            run.remember()
-            if len(run.history.earlier) < len(run.stages):
-                continue
-            try:
-                now = run.preparation.look()
-                plan = run.plan(run.stages, now)
-            except (StageError, StageWaits):
-                continue  # it is found again, and recorded
-            if len(plan.kept) == len(run.stages) and (target.document is None or site.shown(target.document.key)):
-                found.append((run, plan, now))
+        runs = [TargetRun(site, pipeline, one, options, driver) for one in targets[start : start + _AT_ONCE]]
+        found = [one for one in map(_repeatable, runs) if one is not None]
+        recorded: list[tuple[TargetRun, Plan, TargetState]] = []
+
+        def act(work: Any, found: Any = tuple(found), recorded: Any = recorded) -> None:
+            idle = not work.state("permit", STAGES).seats
+            recorded[:] = [one for one in found if idle and _repeat(work, options, *one)]
+
         if found:
-            recorded: list[Any] = []
-
-            def act(work: Any, found: Any = tuple(found), recorded: list[Any] = recorded) -> None:
-                recorded.clear()
-                if not work.state("permit", STAGES).seats:
-                    recorded += [one for one in found if _repeat(work, one, options)]
-
             site.commit(act, [question for run, _, _ in found for question in run.record.asks()])
-            for run, plan, _ in recorded:
-                yield run.opened()
-                yield from run.told_reused(run.stages, plan)
-                yield run.ended()
-                done.append(run.target)
+        for run, plan, _ in recorded:
+            yield run.opened()
+            yield from run.told_reused(run.stages, plan)
+            yield run.ended()
+            done.append(run.target)
     return done
 
 
-def _repeat(work: Any, found: tuple[TargetRun, Plan, TargetState], options: RunOptions) -> bool:
-    run, plan, now = found
+def _repeat(work: Any, options: RunOptions, run: TargetRun, plan: Plan, now: TargetState) -> bool:
     return run.record.repeat(work, run.history.current, options, plan, now)
+
+
+def _repeatable(run: TargetRun) -> tuple[TargetRun, Plan, TargetState] | None:
+    """A run that would reuse everything."""
+    ref, options = run.target.document, run.options
+    if options.only or options.until or options.again:
+        return None
+    run.remember()
+    if len(run.history.earlier) < len(run.stages) or (ref is not None and not run.site.shown(ref.key)):
+        return None
+    try:
+        now = run.preparation.look()
+        plan = run.plan(run.stages, now)
+    except (StageError, StageWaits):
+        return None  # it is found again, and recorded
+    return (run, plan, now) if len(plan.kept) == len(run.pack.stages) else None
 
 
 class _Waves:
@@ -151,7 +151,6 @@ class _Waves:
         self._told: queue.Queue[PipelineStep | BaseException | None] = queue.Queue()
         self._cancelled = threading.Event()
         self._failed = threading.Event()
-        self._turn = threading.Lock()  # held from the choice of a target until its first stage has begun, or waits
         self.counts: dict[str, int] = {}
         self.warnings = 0
 
@@ -215,30 +214,21 @@ class _Waves:
     def _worked(self, waiting: queue.Queue[Target]) -> None:
         try:
             while not self._cancelled.is_set() and (self._options.keep_going or not self._failed.is_set()):
-                with ExitStack() as turn:
-                    turn.enter_context(self._turn)
-                    try:
-                        target = waiting.get_nowait()
-                    except queue.Empty:
-                        break
-                    self._one(target, turn.close)
+                self._one(waiting.get_nowait())
+        except queue.Empty:
+            pass
         except BaseException as error:  # raised again in the thread that waits
             self._told.put(error)
         self._told.put(None)
 
-    def _one(self, target: Target, begun: Callable[[], None]) -> None:
-        """Run one target with a site of its own. One that cannot begin counts as failed.
-
-        `begun` is called when the next one may begin, so that they begin in order.
-        """
+    def _one(self, target: Target) -> None:
+        """Run one target with a site of its own. One that cannot begin counts as failed."""
         state = self._site.place.state
         with self._site.fork() as own, Driver.of(state) as driver:
             try:
                 cancel = self._cancelled.is_set
                 for step in TargetRun(own, self._pipeline, target, self._options, driver, cancel).steps():
                     self._told.put(step)
-                    if step.what not in ("opened", "ready"):
-                        begun()
                     if step.what == "ended" and step.outcome != PASSED:
                         self._failed.set()
             except KeyboardInterrupt:
