@@ -6,9 +6,9 @@ import threading
 from pathlib import Path
 
 import pytest
+from moot.pipelines.overwriting import WatchedFiles
 
 from moot.pipelines.contract import Target
-from moot.pipelines.overwriting import WatchedFiles
 
 BEFORE, MINE = b"a\nb\n", b"a\nb\n# mine\n"
 

@@ -244,13 +244,13 @@ class Performance:
         try:
             after = self.preparation.look()
             around = self._around.look() if work.ran is not None else None
+            if around is not None and before is not None and around != before:
+                problems += self._around.problems(before, around, list(self._may_change(begun)))
         except StageError as problem:
             return work.replace(error=error or problem, leaves=prepared.now.leaves)
-        leaves = self.preparation.keys.changed(after.leaves, work.output.document, work.output.removed)
+        leaves = documents.changed(self.preparation.keys, after.leaves, work.output.document, work.output.removed)
         work = work.replace(after=after, leaves=leaves, around=around)
         problems += self._refused(begun)
-        if around is not None and before is not None and around != before:
-            problems += self._around.problems(before, around, list(self._may_change(begun)))
         if work.output.skip and work.ran is not None:
             problems += self._changed_anyway(prepared, after)
         if error is None and not any(one.blocks for one in problems) and (work.ran is not None or not work.output.skip):

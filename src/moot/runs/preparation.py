@@ -6,6 +6,7 @@ starts on other contents than those that were checked.
 
 from __future__ import annotations
 
+from moot.core import flat_json
 from moot.core.errors import MootError, Refused, Unavailable, Usage
 from moot.core.json_codec import loads
 from moot.core.pack_code import PackCode
@@ -284,7 +285,7 @@ class Preparation:
         """The input of a stage: what it reads, and the files that it may write."""
         document = None
         if DOCUMENT in stage.reads:
-            document = self.keys.values(documents.seen(stage, now.leaves))
+            document = flat_json.unflatten(documents.seen(stage, now.leaves), self.keys)
         before = None
         if ANSWER in stage.reads and answer is not None:
             before = loads(self.site.blob(answer).decode("utf-8"))

@@ -16,8 +16,8 @@ from stat import S_ISREG
 
 from moot.packs.rspec_v1.places import digest_of
 from moot.packs.ruby.loaded_files import LOADED
-from moot.place import caches
 from moot.pipelines.file_digests import FileDigests, whole_of
+from moot.place import caches
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
