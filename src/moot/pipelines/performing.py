@@ -242,7 +242,7 @@ def _judged(
         after = preparation.look()
     except StageError as problem:
         return work.replace(error=error or problem, leaves=prepared.situation.leaves)
-    leaves = preparation.keys.changed(after.leaves, work.output.document, work.output.removed)
+    leaves = documents.changed(preparation.keys, after.leaves, work.output.document, work.output.removed)
     refused = _refused(preparation, prepared.stage, how.since)
     problems = [*ruined, *(one for one in refused if not (ruined and _is_deletion(one)))]
     if prepared.pinned is not None:

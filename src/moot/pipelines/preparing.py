@@ -6,6 +6,7 @@ starts on other contents than those that were checked.
 
 from __future__ import annotations
 
+from moot.core import flat_json
 from moot.core.errors import MootError, Unavailable
 from moot.core.json_codec import loads
 from moot.core.pack_code import PackCode
@@ -20,7 +21,7 @@ from moot.views import states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any, TypeVar
 
     from moot.api.call import Call
@@ -104,7 +105,7 @@ class Preparation:
 
     def look(self) -> TargetState:
         """Absorb what was written into the document's file, and read everything."""
-        shown = contents.fingerprint(*self.shown_at)
+        shown = fingerprint(*self.shown_at)
         if self.target.document is not None:
             self.call.sync(also=(self.target.document.key,))
         state = self.document()
@@ -312,7 +313,7 @@ class Preparation:
     def changed(self, prepared: Prepared, found: StageOutput) -> Prepared:
         """A prepared stage after its code has done its part, for the command that refines it."""
         now = self.look()
-        leaves = self.keys.changed(now.leaves, found.document, found.removed)
+        leaves = documents.changed(self.keys, now.leaves, found.document, found.removed)
         given = self.given(prepared.stage, now.replace(leaves=leaves), now.contents.files, None)
         given = prepared.given.replace(files=given.files, document=given.document)
         return prepared.replace(given=given, before=given, situation=now)
@@ -362,7 +363,7 @@ class Preparation:
         """The input of a stage: what it reads, and the files that it may write."""
         document = None
         if DOCUMENT in stage.reads:
-            document = self.keys.values(documents.seen(stage, now.leaves))
+            document = flat_json.unflatten(documents.seen(stage, now.leaves), self.keys)
         before = None
         if ANSWER in stage.reads and answer is not None:
             before = self.answer(answer)
@@ -384,3 +385,11 @@ class Preparation:
     def _roles(self, stage: Stage, files: Mapping[str, bytes]) -> dict[str, dict[str, bytes]]:
         wanted = dict.fromkeys((*stage.reads, *stage.writes))
         return contents.roles({role: of for role, of in self.target.paths.items() if role in wanted}, files)
+
+
+def fingerprint(root: str, path: str, folders: Sequence[str] = ()) -> str:
+    """The digest of a file; if it cannot be read, the reason."""
+    try:
+        return contents.digests(root, (path,), folders)[path] if path else contents.NONE
+    except StageError as error:
+        return error.text

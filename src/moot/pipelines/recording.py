@@ -32,6 +32,7 @@ from moot.core.record import Record
 from moot.pipelines import seats
 from moot.pipelines.contract import StageError
 from moot.pipelines.document_record import DocumentRecord
+from moot.pipelines.preparing import fingerprint
 from moot.runs import contents, documents, step_keys
 from moot.views import states
 
@@ -373,4 +374,4 @@ def _digests(about: tuple[str, tuple[str, ...], tuple[str, ...]]) -> tuple[tuple
 
 
 def _fingerprint(about: tuple[str, str, tuple[str, ...]]) -> str:
-    return contents.fingerprint(*about)
+    return fingerprint(*about)

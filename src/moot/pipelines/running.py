@@ -25,7 +25,7 @@ from moot.pipelines.putting_back import put_back, put_files
 from moot.pipelines.recording import RunRecord
 from moot.pipelines.reuse import ResultEdits
 from moot.place.locks import CommandLock, Driver, is_alive
-from moot.runs import contents, history, step_keys
+from moot.runs import history, step_keys
 from moot.runs.steps import INTERRUPTION, PipelineStep
 from moot.views import states
 
@@ -105,7 +105,6 @@ class TargetRun:
         self._at = stages[0]
         try:
             yield from self._seated()
-            contents.sweep(self.target.root, self._preparation.paths, self.target.folders)
             yield from self._all(stages)
         except (Unmet, StageError) as error:
             yield self._refused(self._at, error)

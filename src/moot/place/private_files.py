@@ -152,13 +152,13 @@ def read_all(file: int, limit: int = _LARGEST) -> bytes:
     return b"".join(parts)
 
 
-def write_private(path: str, content: bytes, *, sync: bool = False) -> None:
-    """Write a file atomically: to a temporary file with a random name, which is then renamed.
+def write_private(path: str, content: bytes, *, sync: bool = False, mode: int = 0o600, ending: str = "") -> None:
+    """Write a file atomically: to a temporary file with a random name and this ending, which is then renamed.
 
     The file at `path` is replaced, not written to. If it is a link, the link is replaced and its target is unchanged.
     """
-    draft = f"{path}.{os.urandom(6).hex()}"
-    file = open_private(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+    draft = f"{path}.{os.urandom(6).hex()}{ending}"
+    file = open_private(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     try:
         try:
             left = memoryview(content)

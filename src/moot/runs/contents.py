@@ -7,13 +7,11 @@ content that the stage has read; otherwise somebody edits it at this moment, and
 from __future__ import annotations
 
 import os
-import time
 from hashlib import sha256  # noqa: TID253 (this module itself is loaded on demand)
-from secrets import token_hex
-from stat import S_IMODE, S_ISLNK, S_ISREG
+from stat import S_IMODE, S_ISREG
 
 from moot.core.record import Record
-from moot.place.private_files import is_still, locked, read_all
+from moot.place.private_files import read_all, write_private
 from moot.runs.contract import StageError
 
 TYPE_CHECKING = False
@@ -22,9 +20,8 @@ if TYPE_CHECKING:
 
 LARGEST = 64 << 20  # bytes of one file
 MOST = 10_000  # files of one role
-_SUFFIX, _TOKEN = ".moot", 12  # the end of the names of files that are being written, and the letters before it
+_SUFFIX = ".moot"  # the end of the names of files that are being written
 _REGULAR = "Put a regular file of this repository in its place, then run the command again."
-_NEW = 10.0  # seconds; a writer that lives has locked its file long before
 NONE = "-"  # the digest of a file that does not exist
 
 
@@ -44,8 +41,6 @@ def place_of(root: str, path: str, folders: Sequence[str] = ()) -> str:
 
     An absolute path must be in one of the other `folders`.
     """
-    if _is_plain(root, path):
-        return os.path.join(root, path.rstrip("/"))
     whole = os.path.realpath(os.path.join(root, path))
     for base in folders if os.path.isabs(path) else (root,):
         if whole.startswith(os.path.realpath(base).rstrip(os.sep) + os.sep):
@@ -55,24 +50,6 @@ def place_of(root: str, path: str, folders: Sequence[str] = ()) -> str:
 
 def is_inside(path: str, root: str) -> bool:
     return path == root or os.path.join(os.path.realpath(path), "").startswith(os.path.join(os.path.realpath(root), ""))
-
-
-def _is_plain(root: str, path: str) -> bool:
-    """Whether a path cannot leave the root: it goes neither up nor through a link."""
-    parts = path.rstrip("/").split("/")
-    if not {"", os.curdir, os.pardir}.isdisjoint(parts):
-        return False
-    here = root
-    try:
-        for part in parts:
-            here = f"{here}/{part}"
-            if S_ISLNK(os.lstat(here).st_mode):
-                return False
-    except (FileNotFoundError, NotADirectoryError):
-        return True  # nor does what is not there
-    except OSError:
-        return False
-    return True
 
 
 def read(root: str, paths: Iterable[str], folders: Sequence[str] = ()) -> Contents:
@@ -87,20 +64,15 @@ def read(root: str, paths: Iterable[str], folders: Sequence[str] = ()) -> Conten
     return Contents(files=files, mtimes=mtimes)
 
 
-def digests(root: str, paths: Iterable[str], folders: Sequence[str] = ()) -> dict[str, str]:
+def digests_of(paths: Iterable[str], found: Contents) -> dict[str, str]:
+    """The digest of each of the files that were found at these paths; `NONE` for one that does not exist."""
+    named = {path: NONE for path in paths if not path.endswith("/")}
+    return {**named, **{path: digest(data) for path, data in found.files.items()}}
+
+
+def digests(root: str, paths: Sequence[str], folders: Sequence[str] = ()) -> dict[str, str]:
     """The digest of each file; `NONE` for one that does not exist."""
-    wanted = list(paths)
-    found = read(root, wanted, folders).files
-    named = {path: NONE for path in wanted if not path.endswith("/")}
-    return {**named, **{path: digest(data) for path, data in found.items()}}
-
-
-def fingerprint(root: str, path: str, folders: Sequence[str] = ()) -> str:
-    """The digest of a file; if it cannot be read, the reason."""
-    try:
-        return digests(root, (path,), folders)[path] if path else NONE
-    except StageError as error:
-        return error.text
+    return digests_of(paths, read(root, paths, folders))
 
 
 def _below(base: str, folder: str) -> Iterator[str]:
@@ -160,86 +132,14 @@ def _replace(place: str, path: str, data: bytes | None) -> None:
             return
         os.makedirs(os.path.dirname(place), exist_ok=True)
         mode = S_IMODE(os.stat(place).st_mode) if os.path.exists(place) else 0o644
-        beside = f"{place}.{token_hex(_TOKEN // 2)}{_SUFFIX}"
-        try:
-            file = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
-            with open(file, "wb") as opened:
-                _hold(file)
-                opened.write(data)
-                opened.flush()
-                os.fsync(file)
-            os.replace(beside, place)
-        except BaseException:
-            _discard(beside)
-            raise
+        write_private(place, data, sync=True, mode=mode, ending=_SUFFIX)
     except OSError as error:
         raise StageError(f"{path} cannot be written: {error.strerror}") from error
 
 
-def _hold(file: int) -> None:
-    """Show `sweep` that somebody is writing this file, until it is closed."""
-    try:
-        locked(file)
-    except OSError:
-        pass  # the file system has no locks, so nothing is swept in it
-
-
 def is_temporary(name: str) -> bool:
     """Whether this is the name of a file that is being written, and will be renamed."""
-    if not name.endswith(_SUFFIX):
-        return False
-    token = name.removesuffix(_SUFFIX).rpartition(".")[2]
-    return len(token) == _TOKEN and frozenset("0123456789abcdef").issuperset(token)
-
-
-def _discard(path: str) -> None:
-    try:
-        os.unlink(path)
-    except FileNotFoundError:
-        pass
-
-
-def sweep(root: str, paths: Iterable[str], folders: Sequence[str] = ()) -> None:
-    """Remove what writers of these files left beside them when they were killed.
-
-    Only regular files with such a name, of this account, that are not new, and that no process has locked: a
-    writer keeps its file locked. What cannot be removed stays.
-    """
-    for path in paths:
-        try:
-            place = place_of(root, path, folders)
-            inside = path.endswith("/")
-            for here in _folders_below(place) if inside else (os.path.dirname(place),):
-                with os.scandir(here) as entries:
-                    found = [one.path for one in entries if is_temporary(one.name)]
-                for one in found:
-                    if inside or one[: -len(_SUFFIX) - _TOKEN - 1] == place:
-                        _remove_stale(one)
-        except (OSError, StageError):
-            continue
-
-
-def _folders_below(base: str) -> Iterator[str]:
-    for number, (here, _, _) in enumerate(os.walk(base)):
-        if number >= MOST:
-            return
-        yield here
-
-
-def _remove_stale(path: str) -> None:
-    try:
-        file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return
-    try:
-        about = os.fstat(file)
-        old = time.time() - about.st_mtime > _NEW
-        if S_ISREG(about.st_mode) and about.st_uid == os.geteuid() and old and locked(file) and is_still(path, file):
-            os.unlink(path)
-    except OSError:
-        pass
-    finally:
-        os.close(file)
+    return name.endswith(_SUFFIX)
 
 
 def restore(root: str, path: str, data: bytes | None, folders: Sequence[str] = ()) -> None:

@@ -60,34 +60,24 @@ def author_of(store: Store, document: str) -> str:
     return FILE
 
 
-class DocumentKeys(Record):
+def keys_of(pack: PipelinePack) -> Mapping[str, str]:
     """The patterns of the lists in a document whose items have a key."""
-
-    keys: Mapping[str, str] = {}
-
-    def values(self, leaves: Mapping[str, Any]) -> dict[str, Any]:
-        """The document as nested values."""
-        return flat_json.unflatten(leaves, self.keys)
-
-    def leaves(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        return flat_json.flatten(values, self.keys)
-
-    def changed(
-        self, leaves: Mapping[str, Any], values: Mapping[str, Any], removed: Iterable[str] = ()
-    ) -> dict[str, Any]:
-        """The leaves after values were set at their pointers, and others were removed."""
-        found = dict(leaves)
-        for pointer in removed:
-            found = _without(found, pointer)
-        for pointer, value in values.items():
-            found = _without(found, pointer, above=True) | self.leaves(_nested(pointer, value))
-        return found
-
-
-def keys_of(pack: PipelinePack) -> DocumentKeys:
     name = pack.pipeline.document if pack.pipeline is not None else ""
     spec = next((mirror for mirror in pack.mirrors if mirror.name == name), None)
-    return DocumentKeys(keys=spec.fields.get("keys", {}) if spec is not None else {})
+    found: Mapping[str, str] = spec.fields.get("keys", {}) if spec is not None else {}
+    return found
+
+
+def changed(
+    keys: Mapping[str, str], leaves: Mapping[str, Any], values: Mapping[str, Any], removed: Iterable[str] = ()
+) -> dict[str, Any]:
+    """The leaves after values were set at their pointers, and others were removed."""
+    found = dict(leaves)
+    for pointer in removed:
+        found = _without(found, pointer)
+    for pointer, value in values.items():
+        found = _without(found, pointer, above=True) | flat_json.flatten(_nested(pointer, value), keys)
+    return found
 
 
 def _without(leaves: Mapping[str, Any], pointer: str, *, above: bool = False) -> dict[str, Any]:
@@ -221,7 +211,7 @@ def commands(
         kept = not change.removed or not any(map(flat_json.covering(change.removed), leaves))
         if kept and all(at in leaves and flat_json.same(leaves[at], value) for at, value in values):
             continue
-        after = keys.changed(leaves, change.values, change.removed)
+        after = changed(keys, leaves, change.values, change.removed)
         difference = flat_json.difference(leaves, after)
         if not difference.pointers:
             continue
@@ -258,5 +248,5 @@ def foreign(pack: PipelinePack, stage: Stage, pointers: Iterable[str], removed: 
 
 def _names(pack: PipelinePack, stage: Stage, pointer: str) -> bool:
     """Whether a pointer is an item of a list whose items this stage names. It may remove an item, with all in it."""
-    key = keys_of(pack).keys.get(pointer.rpartition("/")[0])
+    key = keys_of(pack).get(pointer.rpartition("/")[0])
     return key is not None and is_below(f"{pointer}/{key}", stage.owns)

@@ -18,6 +18,7 @@ from moot.place import VARIABLE, processes
 from moot.runs import commands, contents, documents
 from moot.runs.answers import NoAnswer, yaml_answer
 from moot.runs.contract import Problem, ProgramRunner, StageError, StageOutput
+from moot.runs.surroundings import Surroundings
 from moot.views import queries
 
 TYPE_CHECKING = False
@@ -28,13 +29,13 @@ if TYPE_CHECKING:
     from moot.place.locks import CommandLock
     from moot.place.processes import Ran
     from moot.runs.preparation import Preparation, Prepared, TargetState
+    from moot.runs.record import Started
     from moot.runs.site import Site
-    from moot.runs.surroundings import Snapshot, Surroundings
+    from moot.runs.surroundings import Snapshot
 
 WARNED = 2  # the exit code of a command that succeeded with warnings
 _DOCUMENT_EVENTS = 500
 _SHOWN = 300  # characters of an error
-_DELETED = "was deleted while the stage ran"
 
 
 class StageWork(Record):
@@ -99,138 +100,247 @@ class Programs(ProgramRunner):
         return ran
 
 
-class Attempt(Record):
-    """One attempt at a stage: what is needed besides what was prepared.
+class Performance:
+    """Does the work of the stages of one run, and judges it.
 
-    since, at: the position and the time of the commit that started it. before: the surroundings after the command of
-    the stage before, if that ended in the same commit, so that what changes between the two does not go unnoticed.
+    `lock`: for the commands of the run. `cancel`: asked now and then whether to stop.
     """
 
-    run: str
-    since: int
-    at: str
-    lock: CommandLock
-    around: Surroundings
-    output: bool = False  # show what a command writes
-    cancel: Callable[[], bool] | None = None
-    progress: Callable[[float], None] = lambda _seconds: None
-    before: Snapshot | None = None
+    def __init__(
+        self,
+        preparation: Preparation,
+        run: str,
+        lock: CommandLock,
+        *,
+        output: bool,
+        cancel: Callable[[], bool] | None,
+    ) -> None:
+        self.preparation, self.run, self.lock, self.cancel = preparation, run, lock, cancel
+        self.site: Site = preparation.site
+        self.pipeline, self.target = preparation.pipeline, preparation.target
+        self.programs = Programs(self.site, run, self.target.root, lock, cancel)
+        self._show = self.site.output if output else None
+        self._around = Surroundings(self.site.place, self.target.root)
 
+    def perform(self, begun: Started, progress: Callable[[float], None], before: Snapshot | None) -> StageWork:
+        """Do the work and judge it. Raises `StageWaits` if it needs an answer first.
 
-def perform(prepared: Prepared, preparation: Preparation, how: Attempt) -> StageWork:
-    """Do the work and judge it. Raises `StageWaits` if it needs an answer first."""
-    begun, work = time.monotonic(), StageWork()
-    stage, intact = prepared.stage, frozenset[str]()
-    try:
-        if prepared.early is not None:
-            work = work.replace(output=prepared.early)
-        elif prepared.pinned is None or stage.agent == "refines":
-            work = work.replace(output=_built_in(prepared, preparation))
-            _apply(prepared, preparation, work.output)
-        if prepared.pinned is not None and not work.output.skip:
-            if stage.agent == "refines":
-                prepared = _refined(prepared, preparation, work.output)
-            intact = _intact(preparation)
-            how = how.replace(before=how.before or how.around.look())
-            ran = _commanded(prepared, preparation, how)
-            work = work.replace(ran=ran)
-            found = _answered(prepared, preparation, ran)
-            _apply(prepared, preparation, found)
-            work = work.replace(output=_both(work.output, found))
-    except StageError as error:
-        work = work.replace(error=error)
-    work = _judged(work, prepared, preparation, how, _ruined(preparation, intact))
-    return work.replace(seconds=round(time.monotonic() - begun, 3))
+        `before`: the surroundings after the command of the stage before, if that ended in the commit that started this
+        one, so that what changes between the two does not go unnoticed.
+        """
+        since, work, prepared = time.monotonic(), StageWork(), begun.prepared
+        try:
+            if prepared.early is not None:
+                output = prepared.early
+            elif prepared.pinned is None:
+                output = self._built_in(prepared)
+            else:
+                before = before or self._around.look()
+                ran = self._commanded(prepared, progress)
+                work = work.replace(ran=ran)
+                output = self._answered(prepared, ran)
+            self._apply(prepared, output)
+            work = work.replace(output=output)
+        except StageError as error:
+            work = work.replace(error=error)
+        return self._judged(begun, work, before).replace(seconds=round(time.monotonic() - since, 3))
 
+    # --- the work -----------------------------------------------------------------------------------------------------
 
-# --- the work --------------------------------------------------------------------------------------------------------
+    def _built_in(self, prepared: Prepared) -> StageOutput:
+        name = prepared.stage.name
+        code = self.pipeline.stages[name]
+        found = self.preparation.pack_code(f"stages.{name}", lambda: code(prepared.given))
+        if not isinstance(found, StageOutput):
+            raise StageError(f"the code of the stage returned {type(found).__name__}, not a StageOutput")
+        return found
 
-
-def _built_in(prepared: Prepared, preparation: Preparation) -> StageOutput:
-    name = prepared.stage.name
-    code = preparation.pipeline.stages[name]
-    found = preparation.pack_code(f"stages.{name}", lambda: code(prepared.given))
-    if not isinstance(found, StageOutput):
-        raise StageError(f"the code of the stage returned {type(found).__name__}, not a StageOutput")
-    return found
-
-
-def _refined(prepared: Prepared, preparation: Preparation, found: StageOutput) -> Prepared:
-    """A prepared stage after its code has done its part, for the command that goes on with that."""
-    now = preparation.look()
-    now = now.replace(leaves=preparation.keys.changed(now.leaves, found.document, found.removed))
-    given = preparation.given(prepared.stage, now)
-    given = prepared.given.replace(files=given.files, document=given.document)
-    return prepared.replace(given=given, before=given, now=now)
-
-
-def _both(one: StageOutput, other: StageOutput) -> StageOutput:
-    """What the code and the command of a stage did."""
-    return other.replace(
-        document={**one.document, **other.document},
-        removed=(*one.removed, *other.removed),
-        files={**one.files, **other.files},
-        warnings=(*one.warnings, *other.warnings),
-        errors=(*one.errors, *other.errors),
-        answer=other.answer or one.answer,
-    )
-
-
-def _apply(prepared: Prepared, preparation: Preparation, found: StageOutput) -> None:
-    """Check that the stage may write what it wants to write, and write its files."""
-    stage, target = prepared.stage, preparation.target
-    foreign = documents.foreign(preparation.pack, stage, found.document, found.removed)
-    if foreign:
-        problems = [Problem(f"belongs to {owner}", key=pointer) for pointer, owner in foreign.items()]
-        raise StageError(f"wrote keys that it does not own: {', '.join(foreign)}", problems=problems)
-    alien = [path for path in found.files if not contents.is_of(path, target.writes(stage))]
-    if alien:
-        problems = [Problem("the stage may not write it", path=path) for path in alien]
-        raise StageError(f"wrote files that it may not write: {', '.join(alien)}", problems=problems)
-    now = prepared.now.digests
-    new = {path: data for path, data in found.files.items() if now.get(path, contents.NONE) != contents.digest(data)}
-    if new:
+    def _apply(self, prepared: Prepared, found: StageOutput) -> None:
+        """Check that the stage may write what it wants to write, and write its files."""
+        stage, target = prepared.stage, self.target
+        foreign = documents.foreign(self.preparation.pack, stage, found.document, found.removed)
+        if foreign:
+            problems = [Problem(f"belongs to {owner}", key=pointer) for pointer, owner in foreign.items()]
+            raise StageError(f"wrote keys that it does not own: {', '.join(foreign)}", problems=problems)
+        alien = [path for path in found.files if not contents.is_of(path, target.writes(stage))]
+        if alien:
+            problems = [Problem("the stage may not write it", path=path) for path in alien]
+            raise StageError(f"wrote files that it may not write: {', '.join(alien)}", problems=problems)
+        now = prepared.now.digests
+        same = {path for path, data in found.files.items() if now.get(path, contents.NONE) == contents.digest(data)}
+        new = {path: data for path, data in found.files.items() if path not in same}
         contents.write(target.root, new, now, target.folders)
 
+    def _commanded(self, prepared: Prepared, progress: Callable[[float], None]) -> Ran:
+        """Run the command of a stage to its end, in the root of the worktree."""
+        site, given, begun = self.site, prepared.given, time.monotonic()
+        assert prepared.pinned is not None
 
-def _commanded(prepared: Prepared, preparation: Preparation, how: Attempt) -> Ran:
-    """Run the command of a stage to its end, in the root of the worktree."""
-    site, given, begun = preparation.site, prepared.given, time.monotonic()
-    assert prepared.pinned is not None
+        def alive() -> None:
+            progress(time.monotonic() - begun)
+            try:
+                site.stamp()
+            except Unavailable:
+                pass  # the command goes on
 
-    def alive() -> None:
-        how.progress(time.monotonic() - begun)
+        own, place = {"MOOT_RUN": self.run, "MOOT_STAGE": given.stage.name}, site.place
+        inside = contents.is_inside(given.target.root, place.root)
+        if VARIABLE in site.env or place.root == place.common or not inside:
+            own[VARIABLE] = place.root
         try:
-            site.stamp()
-        except Unavailable:
-            pass  # the command goes on
+            ran = commands.run(
+                prepared.pinned,
+                commands.CommandInput(
+                    brief=self.pipeline.prompt(given),
+                    env=site.env,
+                    own=own,
+                    alive=alive,
+                    show=self._show,
+                    hold=(self.lock.file,),
+                    started=self.lock.started,
+                    mark=self.lock.mark,
+                    words=_words(prepared),
+                    cancel=self.cancel,
+                    cwd="" if inside else given.target.root,
+                ),
+            )
+        except commands.CannotStart as error:
+            raise StageError(str(error)) from error
+        if ran.cancelled:
+            raise KeyboardInterrupt
+        return ran
 
-    own, place = {"MOOT_RUN": how.run, "MOOT_STAGE": given.stage.name}, site.place
-    inside = contents.is_inside(given.target.root, place.root)
-    if VARIABLE in site.env or place.root == place.common or not inside:
-        own[VARIABLE] = place.root
-    try:
-        ran = commands.run(
-            prepared.pinned,
-            commands.CommandInput(
-                brief=preparation.pipeline.prompt(given),
-                env=site.env,
-                own=own,
-                alive=alive,
-                show=site.output if how.output else None,
-                hold=(how.lock.file,),
-                started=how.lock.started,
-                mark=how.lock.mark,
-                words=_words(prepared),
-                cancel=how.cancel,
-                cwd="" if inside else given.target.root,
-            ),
-        )
-    except commands.CannotStart as error:
-        raise StageError(str(error)) from error
-    if ran.cancelled:
-        raise KeyboardInterrupt
-    return ran
+    def _answered(self, prepared: Prepared, ran: Ran) -> StageOutput:
+        """What a command did, by its exit code and its answer. Raises `StageError` if it failed."""
+        assert prepared.command is not None
+        if ran.timed_out:
+            raise StageError(f"timed out after {prepared.command.timeout:g} s")
+        if ran.signal:
+            raise StageError(f"killed by signal {ran.signal}")
+        failed = f"exit code {ran.code}{_last_line(ran)}" if ran.code not in (0, WARNED) else ""
+        found = StageOutput()
+        if prepared.stage.answer != "exit":
+            try:
+                answer = yaml_answer(ran.output.tail.decode("utf-8", "replace"))
+                found = self.preparation.pack_code("answered", lambda: self.pipeline.answered(prepared.given, answer))
+            except (StageError, NoAnswer) as error:
+                kib, read = ran.output.size >> 10, len(ran.output.tail) >> 10
+                cut = "" if ran.output.whole else f"; of its {kib} KiB, the last {read} were read"
+                text = f"{error}{cut}{f' ({failed})' if failed else ''}"
+                if isinstance(error, StageError):
+                    raise StageError(text, details=error.details, suggestion=error.suggestion) from error
+                advice = "It must end with a block of YAML, such as `status: success`."
+                raise StageError(text, suggestion=advice) from error
+        if failed:
+            raise StageError(failed)
+        return found.replace(warnings=_warnings(ran)) if ran.code == WARNED and not found.warnings else found
+
+    # --- the verdict --------------------------------------------------------------------------------------------------
+
+    def _judged(self, begun: Started, work: StageWork, before: Snapshot | None) -> StageWork:
+        """The work with all its problems. Also of a stage that failed, because what it wrote must be known."""
+        prepared, error = begun.prepared, work.error
+        problems = self._ruined() if work.ran is not None else []
+        try:
+            after = self.preparation.look()
+            around = self._around.look() if work.ran is not None else None
+            if around is not None and before is not None and around != before:
+                problems += self._around.problems(before, around, list(self._may_change(begun)))
+        except StageError as problem:
+            return work.replace(error=error or problem, leaves=prepared.now.leaves)
+        leaves = documents.changed(self.preparation.keys, after.leaves, work.output.document, work.output.removed)
+        work = work.replace(after=after, leaves=leaves, around=around)
+        problems += self._refused(begun)
+        if work.output.skip and work.ran is not None:
+            problems += self._changed_anyway(prepared, after)
+        if error is None and not any(one.blocks for one in problems) and (work.ran is not None or not work.output.skip):
+            problems += self._criteria(prepared, work)
+        wrong = [one for one in problems if one.blocks]
+        if error is None and not wrong:
+            mild = (one.said for one in problems)
+            return work.replace(output=work.output.replace(warnings=(*work.output.warnings, *mild)))
+        if error is None:
+            remedies = dict.fromkeys(one.remedy for one in wrong if one.remedy)
+            text = wrong[0].said if len(wrong) == 1 else f"{len(wrong)} problems"
+            error = StageError(text, suggestion=" ".join(remedies))
+        error.problems = (*error.problems, *wrong)
+        return work.replace(error=error)
+
+    def _changed_anyway(self, prepared: Prepared, after: TargetState) -> Iterator[Problem]:
+        """What a command changed although it says that there was nothing to do."""
+        stage, writes = prepared.stage, self.target.writes(prepared.stage)
+        before = {path: data for files in prepared.before.files.values() for path, data in files.items()}
+        for path in sorted({*before, *after.contents.files}):
+            if contents.is_of(path, writes) and before.get(path) != after.contents.files.get(path):
+                yield Problem("skipped, but changed", path=path)
+        old = prepared.now.leaves
+        for pointer in sorted({*old, *after.leaves}):
+            if old.get(pointer) != after.leaves.get(pointer) and documents.is_below(pointer, stage.owns):
+                yield Problem("skipped, but changed", key=pointer)
+
+    def _criteria(self, prepared: Prepared, work: StageWork) -> list[Problem]:
+        """What the criteria find on the real files, and on the document as it will be."""
+        stage = prepared.stage
+        if not stage.criteria:
+            return []
+        assert work.after is not None
+        after = self.preparation.given(stage, work.after.replace(leaves=work.leaves))
+        own = {"now": prepared.given.now, "attempt": prepared.given.attempt, "programs": prepared.given.programs}
+        after = after.replace(answer=work.output.answer, output=work.output, **own)
+        found: list[Problem] = []
+        for name in stage.criteria:
+            criterion = self.pipeline.criteria.get(name)
+            if criterion is None:
+                found.append(Problem(f"the pack has no criterion {name!r}"))
+                continue
+            held = self.preparation.problems(f"criteria.{name}", partial(criterion, prepared.before, after))
+            found += [one.replace(text=f"{one.text} ({name})") if one.blocks else one for one in held]
+        return found
+
+    def _may_change(self, begun: Started) -> Iterator[str]:
+        """The files that may change while a command runs: its own, moot's, and those of other runs at the same time."""
+        target = self.target
+        yield from target.writes(begun.prepared.stage)
+        yield from self.site.own_files
+        if target.document is not None and target.document.path:
+            yield target.document.path
+        for run in queries.things(self.site.engine.read(), "run", _DOCUMENT_EVENTS, ended=True):
+            if run.id != self.run and run.target and not (run.ended and run.ended < begun.attempt.at):
+                for one in run.tries:
+                    yield from one.writes
+
+    def _refused(self, begun: Started) -> Iterator[Problem]:
+        """What the stage wrote into the document without owning it, and what others changed at the same time."""
+        ref = self.target.document
+        if ref is None:
+            return
+        for event in self.site.engine.log.read(begun.position, _DOCUMENT_EVENTS, f"document/{ref.key}"):
+            if event.type == "document:refused":
+                pointers = (*event.data["set"], *event.data.get("gone", ()))
+                owners = documents.foreign(self.preparation.pack, begun.prepared.stage, pointers)
+                state = self.preparation.document()
+                claims = documents.unearned(self.preparation.pack, state.leaves if state else {}, event.data["set"])
+                for pointer in pointers:
+                    why = f"true is not accepted: {claims[pointer]}" if pointer in claims else ""
+                    owner = owners.get(pointer) or ", ".join(event.data.get("owners", ()))
+                    yield Problem(why or f"belongs to {owner}; the change was refused", key=pointer)
+            elif event.type == "document:conflicted":
+                for pointer in dict.fromkeys((*event.data["log"], *event.data["file"])):
+                    yield Problem(f"changed in the file and in the log; the {event.data['won']} wins", key=pointer)
+            elif event.type == "document:restored" and event.data["reason"].endswith(" was deleted"):
+                yield Problem("was deleted while the stage ran", path=event.data["reason"].removesuffix(" was deleted"))
+
+    def _ruined(self) -> list[Problem]:
+        """Files of the document that a command has made unreadable. They are written again from the log."""
+        ref = self.target.document
+        found = [file for file in self.site.files(ref.key) if file.fault] if ref is not None else []
+        if ref is not None and found:
+            self.site.write_document(ref.key)
+        problems = []
+        for file in found:
+            path = os.path.relpath(file.path, os.path.realpath(file.root))
+            problems.append(Problem(f"cannot be parsed since the stage ran: {file.fault}", path=path, line=file.line))
+        return problems
 
 
 def _words(prepared: Prepared) -> dict[str, str]:
@@ -239,34 +349,6 @@ def _words(prepared: Prepared) -> dict[str, str]:
     named = {"document": (target.document.path,)} if target.document is not None and target.document.path else {}
     single = {role: paths[0] for role, paths in {**named, **target.paths}.items() if len(paths) == 1}
     return {f"{{{role}}}": f"./{path}" if path.startswith("-") else path for role, path in single.items()}
-
-
-def _answered(prepared: Prepared, preparation: Preparation, ran: Ran) -> StageOutput:
-    """What a command did, by its exit code and its answer. Raises `StageError` if it failed."""
-    assert prepared.command is not None
-    if ran.timed_out:
-        raise StageError(f"timed out after {prepared.command.timeout:g} s")
-    if ran.signal:
-        raise StageError(f"killed by signal {ran.signal}")
-    failed = f"exit code {ran.code}{_last_line(ran)}" if ran.code not in (0, WARNED) else ""
-    found = StageOutput()
-    if prepared.stage.answer != "exit":
-        try:
-            answer = yaml_answer(ran.output.tail.decode("utf-8", "replace"))
-            found = preparation.pack_code("answered", lambda: preparation.pipeline.answered(prepared.given, answer))
-        except (StageError, NoAnswer) as error:
-            cut = (
-                ""
-                if ran.output.whole
-                else (f"; of its {ran.output.size >> 10} KiB, the last {len(ran.output.tail) >> 10} were read")
-            )
-            text = f"{error}{cut}{f' ({failed})' if failed else ''}"
-            if isinstance(error, StageError):
-                raise StageError(text, details=error.details, suggestion=error.suggestion) from error
-            raise StageError(text, suggestion="It must end with a block of YAML, such as `status: success`.") from error
-    if failed:
-        raise StageError(failed)
-    return found.replace(warnings=_warnings(ran)) if ran.code == WARNED and not found.warnings else found
 
 
 def _warnings(ran: Ran) -> tuple[str, ...]:
@@ -283,135 +365,3 @@ def _last_line(ran: Ran) -> str:
         if last:
             return f": {one_line(last, _SHOWN)}"
     return ""
-
-
-# --- the verdict -----------------------------------------------------------------------------------------------------
-
-
-def _judged(
-    work: StageWork, prepared: Prepared, preparation: Preparation, how: Attempt, ruined: Sequence[Problem]
-) -> StageWork:
-    """The work with all its problems. Also of a stage that failed, because what it wrote must be known."""
-    error = work.error
-    try:
-        after = preparation.look()
-        around = how.around.look() if work.ran is not None else None
-    except StageError as problem:
-        return work.replace(error=error or problem, leaves=prepared.now.leaves)
-    leaves = preparation.keys.changed(after.leaves, work.output.document, work.output.removed)
-    work = work.replace(after=after, leaves=leaves, around=around)
-    problems = [*ruined, *_refused(preparation, prepared, how.since, deletions=not ruined)]
-    if around is not None and how.before is not None:
-        allowed = [] if around == how.before else list(_may_change(prepared, preparation, how))
-        problems += how.around.problems(how.before, around, allowed)
-    good = error is None and not any(one.blocks for one in problems)
-    if good and work.output.skip and work.ran is not None:
-        problems += _changed_anyway(prepared, preparation, after)
-        good = not any(one.blocks for one in problems)
-    if good and (work.ran is not None or not work.output.skip):
-        problems += _criteria(prepared, preparation, work)
-    wrong = [one for one in problems if one.blocks]
-    if error is None and not wrong:
-        mild = (one.said for one in problems)
-        return work.replace(output=work.output.replace(warnings=(*work.output.warnings, *mild)))
-    if error is None:
-        remedies = dict.fromkeys(one.remedy for one in wrong if one.remedy)
-        text = wrong[0].said if len(wrong) == 1 else f"{len(wrong)} problems"
-        error = StageError(text, suggestion=" ".join(remedies))
-    error.problems = (*error.problems, *wrong)
-    return work.replace(error=error)
-
-
-def _changed_anyway(prepared: Prepared, preparation: Preparation, after: TargetState) -> Iterator[Problem]:
-    """What a command changed although it says that there was nothing to do."""
-    stage, writes = prepared.stage, preparation.target.writes(prepared.stage)
-    before = {path: data for files in prepared.before.files.values() for path, data in files.items()}
-    for path in sorted({*before, *after.contents.files}):
-        if contents.is_of(path, writes) and before.get(path) != after.contents.files.get(path):
-            yield Problem("skipped, but changed", path=path)
-    old = prepared.now.leaves
-    for pointer in sorted({*old, *after.leaves}):
-        if old.get(pointer) != after.leaves.get(pointer) and documents.is_below(pointer, stage.owns):
-            yield Problem("skipped, but changed", key=pointer)
-
-
-def _criteria(prepared: Prepared, preparation: Preparation, work: StageWork) -> list[Problem]:
-    """What the criteria find on the real files, and on the document as it will be."""
-    stage = prepared.stage
-    if not stage.criteria:
-        return []
-    assert work.after is not None
-    after = preparation.given(stage, work.after.replace(leaves=work.leaves))
-    own = {"now": prepared.given.now, "attempt": prepared.given.attempt, "programs": prepared.given.programs}
-    after = after.replace(answer=work.output.answer, output=work.output, **own)
-    found: list[Problem] = []
-    for name in stage.criteria:
-        criterion = preparation.pipeline.criteria.get(name)
-        if criterion is None:
-            found.append(Problem(f"the pack has no criterion {name!r}"))
-            continue
-        held = preparation.problems(f"criteria.{name}", partial(criterion, prepared.before, after))
-        found += [one.replace(text=f"{one.text} ({name})") if one.blocks else one for one in held]
-    return found
-
-
-def _may_change(prepared: Prepared, preparation: Preparation, how: Attempt) -> Iterator[str]:
-    """The files that may change while a command runs: its own, moot's, and those of other runs at the same time."""
-    site, target = preparation.site, preparation.target
-    yield from target.writes(prepared.stage)
-    yield from site.own_files
-    if target.document is not None and target.document.path:
-        yield target.document.path
-    for run in queries.things(site.engine.read(), "run", _DOCUMENT_EVENTS, ended=True):
-        if run.id != how.run and run.target and not (run.ended and run.ended < how.at):
-            for one in run.tries:
-                yield from one.writes
-
-
-# --- the document ----------------------------------------------------------------------------------------------------
-
-
-def _refused(preparation: Preparation, prepared: Prepared, since: int, *, deletions: bool) -> Iterator[Problem]:
-    """What the stage wrote into the document without owning it, and what others changed at the same time."""
-    ref = preparation.target.document
-    if ref is None:
-        return
-    for event in preparation.site.engine.log.read(since, _DOCUMENT_EVENTS, f"document/{ref.key}"):
-        if event.type == "document:refused":
-            pointers = (*event.data["set"], *event.data.get("gone", ()))
-            owners = documents.foreign(preparation.pack, prepared.stage, pointers)
-            state = preparation.document()
-            claims = documents.unearned(preparation.pack, state.leaves if state else {}, event.data["set"])
-            for pointer in pointers:
-                why = f"true is not accepted: {claims[pointer]}" if pointer in claims else ""
-                owner = owners.get(pointer) or ", ".join(event.data.get("owners", ()))
-                yield Problem(why or f"belongs to {owner}; the change was refused", key=pointer)
-        elif event.type == "document:conflicted":
-            for pointer in dict.fromkeys((*event.data["log"], *event.data["file"])):
-                yield Problem(f"changed in the file and in the log; the {event.data['won']} wins", key=pointer)
-        elif deletions and event.type == "document:restored" and event.data["reason"].endswith(" was deleted"):
-            yield Problem(_DELETED, path=event.data["reason"].removesuffix(" was deleted"))
-
-
-def _intact(preparation: Preparation) -> frozenset[str]:
-    """The files of the document that exist and can be read."""
-    ref = preparation.target.document
-    if ref is None:
-        return frozenset()
-    return frozenset(file.path for file in preparation.site.files(ref.key) if file.exists and not file.fault)
-
-
-def _ruined(preparation: Preparation, intact: frozenset[str]) -> list[Problem]:
-    """Which of these files were deleted or cannot be read any more. They are written again from the log."""
-    ref = preparation.target.document
-    files = preparation.site.files(ref.key) if ref is not None and intact else ()
-    found = [file for file in files if file.path in intact and (file.fault or not file.exists)]
-    if found and ref is not None:
-        preparation.site.write_document(ref.key)
-    problems = []
-    for file in found:
-        root = os.path.realpath(file.root)
-        path = os.path.relpath(file.path, root) if contents.is_inside(file.path, root) else file.path
-        text = f"cannot be parsed since the stage ran: {file.fault}" if file.exists else _DELETED
-        problems.append(Problem(text, path=path, line=file.line if file.exists else 0))
-    return problems

@@ -12,19 +12,20 @@ What is written into the log, and in which commits, is in `record`.
 
 from __future__ import annotations
 
+from functools import partial
+
 from moot.core.deciders.run import FAILED, STOPPED
 from moot.core.errors import MootError, Refused, Unavailable
 from moot.core.text import bullets, command_line, unbroken
 from moot.place.locks import CommandLock, is_alive
-from moot.runs import contents, seats, step_keys
+from moot.runs import seats
 from moot.runs.contract import StageError, StageWaits
 from moot.runs.history import runs_of, usual_seconds
-from moot.runs.performance import Attempt, Programs, perform
+from moot.runs.performance import Performance
 from moot.runs.preparation import Preparation, Unmet, too_early
 from moot.runs.record import RunRecord
 from moot.runs.reuse import History, history_of, plan
 from moot.runs.steps import INTERRUPTION, PipelineStep
-from moot.runs.surroundings import Surroundings
 from moot.views import states
 
 TYPE_CHECKING = False
@@ -68,10 +69,9 @@ class TargetRun:
         self.stages = chosen_stages(self.pack.stages, options, self.pack.name)
         self._usual: dict[str, float] | None = None  # how long stages take, once it is needed
         self._answer: str | None = None  # the blob with the answer of the stage before
-        self._around: Surroundings | None = None
-        self._before: Snapshot | None = None  # see `Attempt.before`
+        self._performance: Performance | None = None  # from the first stage that runs until the end
+        self._before: Snapshot | None = None  # see `Performance.perform`
         self._at = self.stages[0]
-        self._lock: CommandLock | None = None  # from the first stage that runs until the end
         self._awaited: set[str] = set()  # the runs that it has said it waits for
 
     # --- the whole run ------------------------------------------------------------------------------------------------
@@ -83,7 +83,7 @@ class TargetRun:
         `Refused` if `only` names a stage whose predecessor has not passed.
         """
         yield from self._wait_for_others()
-        seats.settle_dead(self.site, self.target.id)
+        seats.settle_dead(self.site)
         self.remember()
         if self.options.only:
             self._check_alone()
@@ -92,9 +92,8 @@ class TargetRun:
         try:
             for before in seats.waited(self.site, self.record.id, self._check_cancelled):
                 yield from self._waiting(before)
-            contents.sweep(self.target.root, self.preparation.paths, self.target.folders)
             yield from self._all()
-        except (Unmet, StageError) as error:
+        except StageError as error:
             yield self._refused(self._at, error)
         except StageWaits as waits:
             self.record.break_off(self._at.name, waits.question, STOPPED)
@@ -105,32 +104,32 @@ class TargetRun:
             self.record.break_off(self._at.name, INTERRUPTION)
             raise
         finally:
-            if self._lock is not None:
-                self._lock.ended()
+            if self._performance is not None:
+                self._performance.lock.ended()
         self._show_document()
         yield self.ended()
 
     def _all(self) -> Iterator[PipelineStep]:
         """Go through the stages, up to the first that fails."""
-        stages, number, begun = self.stages, 0, None
-        while number < len(stages):
-            self._at = stages[number]
+        left, begun = list(self.stages), None
+        while left:
+            self._at = left[0]
             if begun is None:
                 self._show_document()
                 now = self.preparation.look()
-                found = self.plan(stages[number:], now)
+                found = self.plan(left, now)
                 if found.kept:
-                    yield from self._reused(stages[number:], found)
-                    number += len(found.kept)
-                if number == len(stages):
-                    return
-                self._at = stages[number]
+                    yield from self._reused(left, found)
+                    left = left[len(found.kept) :]
+                    if not left:
+                        return
+                    now, self._at = self.preparation.look(), left[0]
                 self._check_asked_for(self._at, found)
-                begun = self._started(self._at, found, now if not found.kept else None)
-            passed, begun = yield from self._stage(begun, stages[number + 1 :])
+                begun = self._started(self._at, found, now)
+            passed, begun = yield from self._stage(begun, left[1:])
             if not passed:
                 return
-            number += 1
+            left = left[1:]
 
     def remember(self) -> None:
         """Read what earlier runs have left."""
@@ -193,15 +192,14 @@ class TargetRun:
                 missing = self.stages[len(found.kept)]
                 raise too_early(missing, found.reason if missing.name in self.history.earlier else "")
             self.preparation.check(stage, now)
-        except (Unmet, StageError) as error:
-            early = isinstance(error, Unmet) and error.missing
-            advice = error.advice if isinstance(error, Unmet) else error.suggestion
+        except StageError as error:
+            early = error.missing if isinstance(error, Unmet) else ""
             problems = [one.said for one in error.problems if one.said != error.text]
-            lines = (f"{advice.rstrip('.') or 'Correct it, then run the command again'}.", *bullets(problems))
+            advice = error.suggestion.rstrip(".") or "Correct it, then run the command again"
             raise Refused(
                 "stage_too_early" if early else "stage_not_ready",
                 f"{error.text}.",
-                "\n".join(lines),
+                "\n".join((f"{advice}.", *bullets(problems))),
                 stage=early or stage.name,
                 problems=problems,
             ) from error
@@ -215,15 +213,7 @@ class TargetRun:
 
     def plan(self, stages: Sequence[Stage], now: TargetState) -> Plan:
         """Which of these stages to reuse, as things are now."""
-        return plan(
-            stages,
-            self.target,
-            self.history,
-            lambda stage, answer: self.preparation.inputs(stage, now, answer),
-            now.digests,
-            lambda stage: step_keys.owned_parts(stage, now.leaves),
-            self._answer,
-        )
+        return plan(stages, self.history, self.preparation, now, self._answer)
 
     def _reused(self, stages: Sequence[Stage], found: Plan) -> Iterator[PipelineStep]:
         whole = len(found.kept) == len(stages) and stages[-1] is self.pack.stages[-1]
@@ -237,14 +227,13 @@ class TargetRun:
         for earlier, stage in zip(found.kept, stages, strict=False):
             yield self._step("reused", stage, text=f"unchanged since {earlier.run}", warnings=earlier.attempt.warnings)
 
-    def _started(self, stage: Stage, found: Plan, now: TargetState | None) -> Started:
+    def _started(self, stage: Stage, found: Plan, now: TargetState) -> Started:
         """Prepare and start a stage. What changes in between is looked at again."""
         for _ in range(_TRIES):
-            prepared = self._prepared(stage, now or self.preparation.look())
-            begun = self.record.start(prepared, found.reason)
+            begun = self.record.start(self._prepared(stage, now), found.reason)
             if begun is not None:
                 return begun
-            now = None
+            now = self.preparation.look()
         raise StageError("its files keep changing", suggestion="Let whatever changes them finish, then run it again.")
 
     def _prepared(self, stage: Stage, now: TargetState) -> Prepared:
@@ -254,7 +243,7 @@ class TargetRun:
             self.history,
             answer=self._answer,
             attempt=self.record.attempts(stage) + 1,
-            programs=Programs(self.site, self.record.id, self.target.root, self._locked(), self._cancel),
+            programs=self._performing().programs,
         )
 
     def _stage(
@@ -267,18 +256,8 @@ class TargetRun:
         estimate = self._estimate(stage)
         said = " ".join(attempt.command) or "built in"
         yield self._step("started", stage, attempt=attempt.attempt, text=said, estimate=estimate)
-        how = Attempt(
-            run=self.record.id,
-            since=begun.position,
-            at=attempt.at,
-            lock=self._locked(),
-            around=self._watched(),
-            output=self.options.output,
-            cancel=self._cancel,
-            progress=lambda seconds: self._progress(stage, seconds, estimate),
-            before=self._before,
-        )
-        work = perform(begun.prepared, self.preparation, how)
+        progress = partial(self._progress, stage, estimate)
+        work = self._performing().perform(begun, progress, self._before)
         self._answer = self.record.keep_answer(work)
         following = self._following(later, work)
         after = self.record.end_stage(begun, work, self._answer, last=not later, following=following)
@@ -302,35 +281,29 @@ class TargetRun:
         try:
             self._check_asked_for(later[0], found)
             return self._prepared(later[0], work.after), found.reason
-        except (Unmet, StageError, MootError):
+        except (StageError, MootError):
             return None
 
-    def _locked(self) -> CommandLock:
-        """The lock for the commands of this run."""
-        if self._lock is None:
-            name = seats.command_name(self._driver.token, self.record.id)
-            self._lock = CommandLock(self.site.place.state, name)
-        return self._lock
-
-    def _watched(self) -> Surroundings:
-        if self._around is None:
-            self._around = Surroundings(self.site.place, self.target.root)
-        return self._around
+    def _performing(self) -> Performance:
+        if self._performance is None:
+            lock = CommandLock(self.site.place.state, seats.command_name(self._driver.token, self.record.id))
+            output, cancel = self.options.output, self._cancel
+            self._performance = Performance(self.preparation, self.record.id, lock, output=output, cancel=cancel)
+        return self._performance
 
     def _estimate(self, stage: Stage) -> float:
         if self._usual is None:
             self._usual = usual_seconds(self.site.engine.read(), self.pack.name)
         return self._usual.get(stage.name, 0.0)
 
-    def _progress(self, stage: Stage, seconds: float, estimate: float) -> None:
+    def _progress(self, stage: Stage, estimate: float, seconds: float) -> None:
         label = f"{self.target.said}: {stage.said}"
         self.site.progress(label, int(seconds), int(estimate) if estimate > seconds else -1)
 
-    def _refused(self, stage: Stage, error: Unmet | StageError) -> PipelineStep:
+    def _refused(self, stage: Stage, error: StageError) -> PipelineStep:
         """A stage could not be started."""
-        self.record.refuse(stage.name, error.text)
-        problems = tuple(one.said for one in error.problems)
-        advice = error.advice if isinstance(error, Unmet) else error.suggestion
+        self.record.break_off(stage.name, error.text, FAILED)
+        problems, advice = tuple(one.said for one in error.problems), error.suggestion
         return self._step("failed", stage, text=error.text, problems=problems, suggestion=advice, outcome=FAILED)
 
     def _show_document(self) -> None:

@@ -6,7 +6,8 @@ starts on other contents than those that were checked.
 
 from __future__ import annotations
 
-from moot.core.errors import MootError, Unavailable, Usage
+from moot.core import flat_json
+from moot.core.errors import MootError, Refused, Unavailable, Usage
 from moot.core.json_codec import loads
 from moot.core.pack_code import PackCode
 from moot.core.record import Record
@@ -19,7 +20,7 @@ from moot.views import states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any, TypeVar
 
     from moot.core.handler import Handler
@@ -36,26 +37,24 @@ PREDECESSOR, FILES, DOCUMENT_EXISTS, COMMAND = "predecessor", "files", "document
 _PRINTED = 2000  # characters of what a failed command printed, for the next attempt
 
 
-class Unmet(Exception):
-    """A prerequisite does not hold. Nothing was started."""
+class Unmet(StageError):
+    """A prerequisite does not hold. Nothing was started. `missing`: the earlier stage that must run first."""
 
-    def __init__(self, text: str, advice: str = "", problems: Iterable[Problem] = (), missing: str = "") -> None:
-        super().__init__(text)
-        self.text, self.advice, self.problems = text, advice, tuple(problems)
-        self.missing = missing  # the earlier stage that must run first
+    def __init__(self, text: str, advice: str = "", problems: Sequence[Problem] = (), missing: str = "") -> None:
+        super().__init__(text, suggestion=advice, problems=problems)
+        self.missing = missing
 
 
 class TargetState(Record):
     """A target as it is now: the leaves of its document, and its files with their digests.
 
-    `shown`: the digest of the document's file when it was taken in.
+    The files were read before the document's file was taken in: so what changes meanwhile is noticed.
     """
 
     leaves: Mapping[str, Any]
     opened: bool  # whether it has a document
     contents: Contents
     digests: Mapping[str, str]
-    shown: str
 
 
 class Prepared(Record):
@@ -86,22 +85,21 @@ class Preparation:
         self.pack = pipeline.pack
         self.keys = documents.keys_of(pipeline.pack)
         self._commands = commands_of(site, pipeline)
-        file = target.document.path if target.document is not None else ""
-        self.shown_at = (target.root, file, target.folders)  # where the document's file is
         self._adds = type(pipeline).also is not Pipeline.also
-        self.paths = tuple(dict.fromkeys(path for paths in target.paths.values() for path in paths))
+        paths = [path for of in target.paths.values() for path in of]
+        if target.document is not None and target.document.path:
+            paths.append(target.document.path)
+        self.paths = tuple(dict.fromkeys(paths))
 
     def look(self) -> TargetState:
-        """Take in what was written into the document's file, and read everything."""
-        shown = contents.fingerprint(*self.shown_at)
+        """Read the files, and take in what was written into the document's file."""
+        found = contents.read(self.target.root, self.paths, self.target.folders)
+        digests = contents.digests_of(self.paths, found)
         if self.target.document is not None:
             self.site.sync(also=(self.target.document.key,))
         state = self.document()
-        found = contents.read(self.target.root, self.paths, self.target.folders)
-        named = {path: contents.NONE for path in self.paths if not path.endswith("/")}
-        digests = {**named, **{path: contents.digest(data) for path, data in found.files.items()}}
         leaves = dict(state.leaves) if state is not None else {}
-        return TargetState(leaves=leaves, opened=state is not None, contents=found, digests=digests, shown=shown)
+        return TargetState(leaves=leaves, opened=state is not None, contents=found, digests=digests)
 
     def document(self) -> Any:
         """The state of its document; None if there is none."""
@@ -154,25 +152,26 @@ class Preparation:
         given = given.replace(
             attempt=attempt, now=self.site.wall(), programs=programs, failure=self._failure(stage, history)
         )
-        checks = [FILES]
-        if stage.after:
-            checks.append(PREDECESSOR)
-            before = next(one for one in self.pack.stages if one.name == stage.after)
-            if before.marker and now.leaves.get(before.marker) is not True:
-                raise too_early(before)
-        checks += [DOCUMENT_EXISTS] if DOCUMENT in stage.reads else []
+        before = next((one for one in self.pack.stages if one.name == stage.after), None)
+        if before is not None and before.marker and now.leaves.get(before.marker) is not True:
+            raise too_early(before)
         self.check(stage, now, given)
-        checks += stage.requires
         early = self._early(stage, given)
         pinned = self._pinned(stage) if early is None else None
-        checks += [COMMAND] if pinned is not None else []
+        checks = {
+            FILES: True,
+            PREDECESSOR: before is not None,
+            DOCUMENT_EXISTS: DOCUMENT in stage.reads,
+            **dict.fromkeys(stage.requires, True),
+            COMMAND: pinned is not None,
+        }
         return Prepared(
             stage=stage,
             given=given,
             before=given.replace(files=self._roles(stage, self._baseline(stage, now, history))),
             inputs=self.inputs(stage, now, answer),
             now=now,
-            checks=tuple(checks),
+            checks=tuple(name for name, checked in checks.items() if checked),
             command=self.command(stage) if pinned is not None else None,
             pinned=pinned,
             early=early,
@@ -180,7 +179,7 @@ class Preparation:
 
     def _baseline(self, stage: Stage, now: TargetState, history: History) -> dict[str, bytes]:
         """The files as they were before half-done attempts at the stage."""
-        then = history.baseline(stage, self.pack.stages, self.target, now.digests)
+        then = history.baseline(stage, self.target, now.digests)
         there = {path: data for path, data in now.contents.files.items() if then.get(path) != ""}
         return {**there, **{path: self.site.blob(blob) for path, blob in then.items() if blob}}
 
@@ -229,10 +228,7 @@ class Preparation:
         check = self.pipeline.checks.get(name)
         if check is None:
             return [Problem(f"the pack has no check {name!r}")]
-        try:
-            return self.pack_code(f"checks.{name}", lambda: list(check(given)))
-        except StageError as error:
-            raise Unmet(error.text, error.suggestion, error.problems) from error
+        return self.pack_code(f"checks.{name}", lambda: list(check(given)))
 
     def _early(self, stage: Stage, given: StageInput) -> StageOutput | None:
         """The result of a stage whose code finds, before any command is needed, that there is nothing to do."""
@@ -289,7 +285,7 @@ class Preparation:
         """The input of a stage: what it reads, and the files that it may write."""
         document = None
         if DOCUMENT in stage.reads:
-            document = self.keys.values(documents.seen(stage, now.leaves))
+            document = flat_json.unflatten(documents.seen(stage, now.leaves), self.keys)
         before = None
         if ANSWER in stage.reads and answer is not None:
             before = loads(self.site.blob(answer).decode("utf-8"))
@@ -311,6 +307,14 @@ class Preparation:
 def commands_of(site: Site, pipeline: Pipeline) -> dict[str, Handler]:
     """The commands in moot.toml, by stage. Refuses those of stages that the pack does not have."""
     pack = pipeline.pack
+    for stage in pack.stages:
+        if stage.agent == "refines":
+            raise Refused(
+                "unsupported_stage",
+                f'The stage {stage.name} of {pack.name} has `agent = "refines"`, which this runner does not support.',
+                "Make two stages of it: one with code, and one with a command.",
+                stage=stage.name,
+            )
     found = {one.stage: one for one in site.commands if one.pack == pack.name}
     stages = [stage.name for stage in pack.stages]
     for name in found:

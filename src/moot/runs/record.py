@@ -61,17 +61,6 @@ class Started(Record):
     position: int
 
 
-class _Start(Record):
-    """A start to be committed. `asks`: for the digests of the files and of the document's, under the writer lock."""
-
-    prepared: Prepared
-    event: StartStage
-    asks: Asks
-
-
-Asks = tuple[tuple[str, "Any"], tuple[str, "Any"]]
-
-
 class RunRecord:
     """The record of one run of one target, by the process with this token."""
 
@@ -84,7 +73,7 @@ class RunRecord:
         self.warnings = 0
         self.id = ""
         self.latest: Run | None = None  # as of the last commit of this process
-        look_up(self.site)
+        self.site.engine.lookups["target files"] = _digests
 
     def run(self) -> Run:
         found: Run = states.state(self.site.engine.read(), "run", self.id)[0]
@@ -201,13 +190,13 @@ class RunRecord:
 
     def start(self, prepared: Prepared, reason: str) -> Started | None:
         """Start a stage, if everything is still as it was prepared. None if it is not."""
-        start = self._start_of(prepared, reason)
-        outcome = self._commit(lambda work: self._start(work, start), start.asks)
-        return self._started(start, outcome)
+        command = self._start_of(prepared, reason)
+        outcome = self._commit(lambda work: self._start(work, prepared, command), self.asks())
+        return self._started(prepared, outcome)
 
-    def _start_of(self, prepared: Prepared, reason: str) -> _Start:
+    def _start_of(self, prepared: Prepared, reason: str) -> StartStage:
         stage, command = prepared.stage, prepared.command
-        event = StartStage(
+        return StartStage(
             stage=stage.name,
             who=command.name if command is not None else "",
             command=command.run if command is not None else (),
@@ -219,29 +208,26 @@ class RunRecord:
             writes=self.target.writes(stage),
             snapshots={path: self.site.put_blob(data) for path, data in prepared.snapshots.items()},
         )
-        return _Start(prepared, event, self.asks())
 
-    def asks(self) -> Asks:
-        """The questions about the files and the document's file that are answered under the writer lock."""
-        files = (self.target.root, self._preparation.paths, self.target.folders)
-        return ("target files", files), ("document file", self._preparation.shown_at)
+    def asks(self) -> tuple[tuple[str, Any], ...]:
+        """The question about the files that is answered under the writer lock."""
+        return (("target files", (self.target.root, self._preparation.paths, self.target.folders)),)
 
     def _is_still(self, work: Any, now: TargetState) -> bool:
-        files, shown = (work.facts.find(*question) for question in self.asks())
-        return dict(files) == dict(now.digests) and shown == now.shown and self._leaves(work) == now.leaves
+        (files,) = (work.facts.find(*question) for question in self.asks())
+        return dict(files) == dict(now.digests) and self._leaves(work) == now.leaves
 
-    def _start(self, work: Any, start: _Start) -> None:
+    def _start(self, work: Any, prepared: Prepared, command: StartStage) -> None:
         """Start it, unless something has changed."""
-        if self._is_still(work, start.prepared.now):
-            stage = start.prepared.stage
-            self._do(work, start.event)
+        if self._is_still(work, prepared.now):
+            self._do(work, command)
             if self._has_document(work):
-                self._change(work, [_unmarked(stage), *self._noted(work, stage)])
+                self._change(work, [_unmarked(prepared.stage), *self._noted(work, prepared.stage)])
 
-    def _started(self, start: _Start, outcome: Outcome) -> Started | None:
+    def _started(self, prepared: Prepared, outcome: Outcome) -> Started | None:
         assert self.latest is not None
         attempt = self.latest.running
-        return Started(start.prepared, attempt, outcome.last) if attempt is not None else None
+        return Started(prepared, attempt, outcome.last) if attempt is not None else None
 
     def end_stage(
         self,
@@ -268,11 +254,11 @@ class RunRecord:
             if last:
                 whole = stage.name == self.pack.stages[-1].name
                 self._end(commit, PASSED if whole else STOPPED, "" if whole else stage.name)
-            elif start is not None:
-                self._start(commit, start)
+            elif following is not None and start is not None:
+                self._start(commit, following[0], start)
 
-        outcome = self._commit(act, start.asks if start is not None else ())
-        return self._started(start, outcome) if start is not None else None
+        outcome = self._commit(act, self.asks() if following is not None else ())
+        return self._started(following[0], outcome) if following is not None else None
 
     def keep_answer(self, work: StageWork) -> str | None:
         """Store the answer of a stage that passed, before the commit that refers to it. Returns its blob."""
@@ -314,12 +300,8 @@ class RunRecord:
         self._do(work, EndRun(outcome=outcome, at=at, reason=reason[:REASON], warnings=self.warnings))
         work.do("permit", STAGES, ReturnPermit(self.id), pack=self.pack.name)
 
-    def refuse(self, at: str, reason: str) -> None:
-        """Record that a stage could not be started. Nothing else is written."""
-        self._commit(lambda work: self._end(work, FAILED, at, reason))
-
     def break_off(self, at: str, reason: str, outcome: str = INTERRUPTED) -> None:
-        """Record that the run does not go on: it was interrupted, or it waits for an answer."""
+        """Record that the run does not go on: it was interrupted, it waits for an answer, or a stage cannot start."""
         last = self.run().running
 
         def act(work: Any) -> None:
@@ -414,17 +396,8 @@ def new_id(work: Any) -> str:
     return name
 
 
-def look_up(site: Site) -> None:
-    """Let decisions ask for the digests of files."""
-    site.engine.lookups |= {"target files": _digests, "document file": _fingerprint}
-
-
 def _digests(about: tuple[str, tuple[str, ...], tuple[str, ...]]) -> tuple[tuple[str, str], ...]:
     try:
         return tuple(contents.digests(*about).items())
     except StageError:
         return ()
-
-
-def _fingerprint(about: tuple[str, str, tuple[str, ...]]) -> str:
-    return contents.fingerprint(*about)

@@ -1,4 +1,4 @@
-"""Decides which stages of a target need not run again. Pure.
+"""Decides which stages of a target need not run again.
 
 The stages are looked at in order, each with its newest attempt. A result is reused while everything that the stage read
 is the same. Later stages write the same files again, so what an earlier one left is no longer there: instead of the
@@ -20,10 +20,11 @@ from moot.runs.history import changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from moot.core.run import Run, StageTry
     from moot.runs.contract import Target
+    from moot.runs.preparation import Preparation, TargetState
     from moot.runs.stage import Stage
     from moot.runs.steps import RunOptions
 
@@ -46,31 +47,25 @@ class History(Record):
     last: StageTry | None = None  # the newest attempt
     runs: Sequence[Run] = ()  # newest first
 
-    def baseline(
-        self, stage: Stage, stages: Sequence[Stage], target: Target, files: Mapping[str, str]
-    ) -> dict[str, str]:
+    def baseline(self, stage: Stage, target: Target, files: Mapping[str, str]) -> dict[str, str]:
         """What the files that a stage may write contained before its half-done attempts: blobs by path, "" for none.
 
-        Only files of attempts that did not pass, since an earlier stage that writes them, or this one, last passed; and
-        only as the last attempt left them: what a person has corrected since counts as it is. `files`: digests, now.
+        That is what the first attempt found since the stage, or the one before it, last passed; but what a person has
+        corrected since the last attempt counts as it is. `files`: digests, now.
         """
-        before = stages[: stages.index(stage) + 1]
-        found: dict[str, str] = {}
-        for path in target.writes(stage):
-            writers = {one.name for one in before if is_of(path, target.writes(one))}
-            left: Mapping[str, str] | None = None  # by the newest attempt; empty: nobody knows
-            for one in (one for run in self.runs for one in reversed(run.tries)):
-                if one.stage in writers and one.status in BEHIND and not one.source:
-                    break
-                if one.stage == stage.name and one.writes:
-                    left = one.outputs if left is None else left
-                    started = {name: blob for name, blob in one.snapshots.items() if is_of(name, (path,))}
-                    gone = {name: "" for name in found if is_of(name, (path,))} if path.endswith("/") else {path: ""}
-                    found |= gone | started
-            for name in [name for name in found if left and is_of(name, (path,))]:
-                if (left or {}).get(step_keys.FILE + name, NONE) != files.get(name, NONE):
-                    del found[name]
-        return found
+        attempts: list[StageTry] = []  # newest first
+        for one in (one for run in self.runs for one in reversed(run.tries)):
+            if one.stage in (stage.name, stage.after) and one.status in BEHIND and not one.source:
+                break
+            if one.stage == stage.name and one.writes:
+                attempts.append(one)
+        if not attempts:
+            return {}
+        left, found = attempts[0].outputs, attempts[-1].snapshots  # of an attempt that was killed, nothing is known
+        made = {path.removeprefix(step_keys.FILE) for path in left if path.startswith(step_keys.FILE)}
+        paths = [path for path in {*found, *made, *files} if is_of(path, target.writes(stage))]
+        same = [path for path in paths if not left or left.get(step_keys.FILE + path, NONE) == files.get(path, NONE)]
+        return {path: found.get(path, "") for path in same}
 
 
 class Plan(Record):
@@ -117,19 +112,10 @@ def _earlier_of(runs: Sequence[Run], stage: Stage, current: Run | None, *, alone
 
 
 def plan(
-    stages: Sequence[Stage],
-    target: Target,
-    history: History,
-    inputs: Callable[[Stage, str | None], dict[str, str]],
-    files: Mapping[str, str],
-    parts: Callable[[Stage], Mapping[str, str]],
-    answer: str | None = None,
+    stages: Sequence[Stage], history: History, preparation: Preparation, now: TargetState, answer: str | None
 ) -> Plan:
-    """Which of these stages to reuse. `files`: the digests of all files now.
-
-    `inputs`: the table of a stage as things are now, given the answer of the stage before. `parts`: digests of the
-    parts of the document that a stage owns, as they are now.
-    """
+    """Which of these stages to reuse, as things are now. `answer`: the blob with that of the stage before."""
+    target = preparation.target
     made = [path for stage in stages for path in target.writes(stage)]
     kept: list[Earlier] = []
     left: dict[str, str] = {}
@@ -141,15 +127,17 @@ def plan(
             failed = history.last is not None and history.last.stage == stage.name
             reason = _FRESH.get(stage.cache, "its last attempt did not pass" if failed else "it had not passed before")
             break
-        before, now = found.attempt.inputs, inputs(stage, answer)
-        for name in (one for one in {*before, *now} if _is_made(one, made)):
-            accepted = found.attempt.at >= times.get(name, "")  # what a person made of it before the stage passed
-            then = before.get(name) if accepted else left[name]
-            now = {**now, name: then} if then is not None else {one: now[one] for one in now if one != name}
-            left |= {name: then} if then is not None and name in left else {}
-        names = changed(before, now)
+        before, after = found.attempt.inputs, preparation.inputs(stage, now, answer)
+        for name in (one for one in {*before, *after} if _is_made(one, made)):
+            if found.attempt.at < times.get(name, ""):
+                after[name] = left[name]
+            else:  # what was made of it before the stage passed, perhaps by a person
+                after[name] = before.get(name, NONE)
+                left |= {name: after[name]} if name in left else {}
+        names = changed({**dict.fromkeys(after, NONE), **before}, after)
         outputs = found.attempt.outputs
-        gone = [name for name, part in parts(stage).items() if part == step_keys.EMPTY != outputs.get(name, part)]
+        parts = step_keys.owned_parts(stage, now.leaves).items()
+        gone = [name for name, part in parts if part == step_keys.EMPTY != outputs.get(name, part)]
         if names or gone:
             lost = ", ".join(name.partition(":")[2] for name in gone)
             reason = step_keys.said(names) if names else f"{lost} of the document is gone"
@@ -159,7 +147,7 @@ def plan(
         left |= written
         times |= dict.fromkeys(written, found.attempt.ended)
         answer = found.attempt.answer
-    return _without_edited(stages, target, history, Plan(tuple(kept), reason), left, files)
+    return _without_edited(stages, target, history, Plan(tuple(kept), reason), left, now.digests)
 
 
 def _without_edited(
@@ -171,25 +159,25 @@ def _without_edited(
     files: Mapping[str, str],
 ) -> Plan:
     """The plan without the stages that no longer have left what is there."""
-    upto = len(found.kept)
-    following = stages[upto] if upto < len(stages) else None
-    unfinished = following is not None and history.last is not None and history.last.stage == following.name
-    unfinished = unfinished and history.last is not None and history.last.status not in BEHIND
-    firsts: dict[str, int] = {}
-    for name, one in left.items():
+    upto, last = len(found.kept), history.last
+    later = [history.earlier[stage.name].attempt for stage in stages[upto:] if stage.name in history.earlier]
+    unfinished: tuple[str, ...] = ()
+    if last is not None and last.status not in BEHIND and last.stage in [one.name for one in stages[upto : upto + 1]]:
+        unfinished = target.writes(stages[upto])
+    firsts: dict[str, int] = {}  # by file that was edited, the stage that must run again
+    for name, digest in left.items():
         path = name.removeprefix(step_keys.FILE)
         now = files.get(path, NONE)
-        if now == one or (unfinished and following is not None and is_of(path, target.writes(following))):
+        if now == digest or is_of(path, unfinished):
             continue
-        later = [history.earlier[stage.name].attempt for stage in stages[upto:] if stage.name in history.earlier]
         if now != NONE and any(attempt.outputs.get(name) == now for attempt in later):
             continue  # a later stage made that of it
         readers = [number for number, stage in enumerate(stages[: upto + 1]) if _reads(stage, target, path)]
         writers = [number for number, stage in enumerate(stages[:upto]) if is_of(path, target.writes(stage))]
         firsts[path] = writers[0] if now == NONE else min(readers, default=writers[-1])
-    cut = min(firsts.values(), default=upto)
     if not firsts:
         return found
+    cut = min(firsts.values())
     edited = ", ".join(path for path, number in firsts.items() if number == cut)
     if cut < upto:
         return Plan(found.kept[:cut], f"{edited} changed since it passed")

@@ -44,15 +44,11 @@ def command_name(driver: str, run: str) -> str:
     return f"{driver}.{run}"
 
 
-def settle_dead(site: Site, target: str = "") -> None:
-    """Record the end of every run, or of those of a target, whose process has ended."""
-    state = site.place.state
+def settle_dead(site: Site) -> None:
+    """Record the end of every run whose process has ended, and take back its seat."""
     for run in list(queries.things(site.engine.read(), "run")):
-        if target in ("", run.target) and run.driver and not is_alive(state, run.driver):
+        if run.driver and not is_alive(site.place.state, run.driver):
             _settle(site, run)
-    for seat in permit(site).seats:
-        if not is_alive(state, seat.driver):
-            site.commit(lambda work, run=seat.run: work.do("permit", STAGES, ReturnPermit(run, DIED)))
 
 
 def _settle(site: Site, run: Run) -> None:
@@ -70,8 +66,7 @@ def _settle(site: Site, run: Run) -> None:
             work.do("run", run.id, end, pack=run.pack)
             if pack is not None and now.document:
                 unmark(work, pack, now.document, last.stage)
-        following = now.stages[now.passed] if now.passed < len(now.stages) else ""
-        at = last.stage if last is not None else following
+        at = last.stage if last is not None else "".join(now.stages[now.passed : now.passed + 1])
         work.do("run", run.id, EndRun(INTERRUPTED, reason=DIED, at=at), pack=run.pack)
         work.do("permit", STAGES, ReturnPermit(run.id, DIED), pack=run.pack)
 
@@ -115,20 +110,13 @@ def awaited(site: Site, seat: Seat) -> AwaitedRun:
 
 
 def waited(site: Site, run: str, check: Callable[[], None]) -> Iterator[tuple[Seat, ...]]:
-    """Wait until a run holds its seat. Yields those that it waits for, whenever they change. `check` may raise."""
-    shown: tuple[Seat, ...] | None = None
-    while True:
-        now = permit(site)
-        mine = now.seat(run)
-        if mine is None or mine.held:
-            return
+    """Wait until a run holds its seat. Yields those that it waits for, again and again. `check` may raise."""
+    while (mine := (now := permit(site)).seat(run)) is not None and not mine.held:
         before = now.in_the_way(run)
         if any(not is_alive(site.place.state, seat.driver) for seat in before):
             settle_dead(site)
             continue
-        if before != shown:
-            shown = before
-            yield before
+        yield before
         check()
         listen(site)
 

@@ -50,7 +50,7 @@ class Surroundings:
         self._root = root
         self._own, self._common = _directories(place, root)
         self._known = FileDigests(follow=False)
-        self._ignored = self._ignored_folders()
+        self._ignored = self._ignored_paths()
 
     def look(self) -> Snapshot:
         """A digest of everything that counts."""
@@ -61,10 +61,10 @@ class Surroundings:
         """What changed in between, besides the `allowed` paths; one that ends with `/` is a folder."""
         names = _changed(before.files, after.files)
         names = [one for one in names if not any(_is_of(one, path) for path in allowed)] if names else []
-        ignored = self._ignored_now(names)
-        ignored -= {one for one in ignored if os.path.basename(one) == ".gitignore" and _is_beside(one, before.files)}
+        ignored = self._ignored_paths() if names else ()
         for path in names:
-            if path not in ignored:
+            rule = os.path.basename(path) == ".gitignore" and _is_beside(path, before.files)
+            if rule or not any(_is_of(path, one) for one in ignored):
                 yield Problem("changed while the stage ran, which may not write it", path=path)
         for name in _changed(before.git, after.git):
             yield _git_problem(name, before.git.get(name), after.git.get(name))
@@ -105,7 +105,7 @@ class Surroundings:
         except OSError:
             return "unreadable"
 
-    def _ignored_folders(self) -> frozenset[str]:
+    def _ignored_paths(self) -> frozenset[str]:
         """What git ignores now: files, and folders with a slash at the end."""
         if not self._own:
             return frozenset()
@@ -114,17 +114,6 @@ class Surroundings:
             return frozenset(map(os.fsdecode, Git(self._own, self._root).listed(*words)))
         except GitFailed as error:
             raise StageError(f"git cannot say what it ignores: {error}") from error
-
-    def _ignored_now(self, names: list[str]) -> frozenset[str]:
-        """Which of these git ignores now: a new rule that would hide one is a change itself."""
-        if not self._own or not names:
-            return frozenset()
-        given = b"\0".join(map(os.fsencode, names))
-        try:
-            ran = Git(self._own, self._root).run("check-ignore", "-z", "--stdin", stdin=given)
-        except GitFailed:
-            return frozenset()
-        return frozenset(os.fsdecode(one) for one in ran.output.tail.split(b"\0"))
 
     # --- git ----------------------------------------------------------------------------------------------------------
 

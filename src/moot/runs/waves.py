@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import queue
 import threading  # noqa: TID253 (this module itself is loaded on demand)
-from contextlib import ExitStack
+from concurrent.futures import Future, ThreadPoolExecutor  # noqa: TID253
 
 from moot.core.deciders.permit import STAGES
 from moot.core.deciders.run import FAILED, INTERRUPTED, PASSED, STOPPED, EndRun, OpenRun, ResumeRun
@@ -27,7 +27,7 @@ from moot.views import states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
     from moot.core.run import Run
@@ -52,9 +52,8 @@ def run_targets(
         raise Refused("no_targets", "There is nothing to run.", "Name at least one file.")
     with interruptible(), Driver.of(site.place.state) as driver:
         if len(targets) == 1 and not options.parent:
-            done = yield from _repeated(site, pipeline, targets, options, driver)
-            if not done:
-                yield from TargetRun(site, pipeline, targets[0], options, driver).steps()
+            repeated = list(_repeated(site, pipeline, targets, options, driver))
+            yield from repeated or TargetRun(site, pipeline, targets[0], options, driver).steps()
             return
         seats.settle_dead(site)
         parent = _opened(site, pipeline, targets, options, driver)
@@ -102,45 +101,45 @@ def _opened(site: Site, pipeline: Pipeline, targets: Sequence[Target], options: 
     return name
 
 
-def _repeated(site: Site, pipeline: Pipeline, targets: Sequence[Target], options: RunOptions, driver: Driver) -> Any:
-    """Record the runs that reuse everything, many in one commit. Yields their steps, and returns their targets."""
-    done: list[Target] = []
-    if options.only or options.until or options.again:
-        return done
+def _repeated(
+    site: Site, pipeline: Pipeline, targets: Sequence[Target], options: RunOptions, driver: Driver
+) -> Iterator[PipelineStep]:
+    """Record the runs that reuse everything, many in one commit."""
     for start in range(0, len(targets), _AT_ONCE):
-        found = []
-        for target in targets[start : start + _AT_ONCE]:
-            run = TargetRun(site, pipeline, target, options, driver)
-            run.remember()
-            if len(run.history.earlier) < len(run.stages):
-                continue
-            try:
-                now = run.preparation.look()
-                plan = run.plan(run.stages, now)
-            except (StageError, StageWaits):
-                continue  # it is found again, and recorded
-            if len(plan.kept) == len(run.stages) and (target.document is None or site.shown(target.document.key)):
-                found.append((run, plan, now))
+        runs = [TargetRun(site, pipeline, one, options, driver) for one in targets[start : start + _AT_ONCE]]
+        found = [one for one in map(_repeatable, runs) if one is not None]
+        recorded: list[tuple[TargetRun, Plan, TargetState]] = []
+
+        def act(work: Any, found: Any = tuple(found), recorded: Any = recorded) -> None:
+            idle = not work.state("permit", STAGES).seats
+            recorded[:] = [one for one in found if idle and _repeat(work, options, *one)]
+
         if found:
-            recorded: list[Any] = []
-
-            def act(work: Any, found: Any = tuple(found), recorded: list[Any] = recorded) -> None:
-                recorded.clear()
-                if not work.state("permit", STAGES).seats:
-                    recorded += [one for one in found if _repeat(work, one, options)]
-
             site.commit(act, [question for run, _, _ in found for question in run.record.asks()])
-            for run, plan, _ in recorded:
-                yield run.opened()
-                yield from run.told_reused(run.stages, plan)
-                yield run.ended()
-                done.append(run.target)
-    return done
+        for run, plan, _ in recorded:
+            yield run.opened()
+            yield from run.told_reused(run.stages, plan)
+            yield run.ended()
 
 
-def _repeat(work: Any, found: tuple[TargetRun, Plan, TargetState], options: RunOptions) -> bool:
-    run, plan, now = found
+def _repeat(work: Any, options: RunOptions, run: TargetRun, plan: Plan, now: TargetState) -> bool:
     return run.record.repeat(work, run.history.current, options, plan, now)
+
+
+def _repeatable(run: TargetRun) -> tuple[TargetRun, Plan, TargetState] | None:
+    """A run that would reuse everything."""
+    ref, options = run.target.document, run.options
+    if options.only or options.until or options.again:
+        return None
+    run.remember()
+    if len(run.history.earlier) < len(run.stages) or (ref is not None and not run.site.shown(ref.key)):
+        return None
+    try:
+        now = run.preparation.look()
+        plan = run.plan(run.stages, now)
+    except (StageError, StageWaits):
+        return None  # it is found again, and recorded
+    return (run, plan, now) if len(plan.kept) == len(run.pack.stages) else None
 
 
 class _Waves:
@@ -148,10 +147,9 @@ class _Waves:
 
     def __init__(self, site: Site, pipeline: Pipeline, options: RunOptions) -> None:
         self._site, self._pipeline, self._options = site, pipeline, options
-        self._told: queue.Queue[PipelineStep | BaseException | None] = queue.Queue()
+        self._told: queue.Queue[PipelineStep | Future[None]] = queue.Queue()
         self._cancelled = threading.Event()
         self._failed = threading.Event()
-        self._turn = threading.Lock()  # held from the choice of a target until its first stage has begun, or waits
         self.counts: dict[str, int] = {}
         self.warnings = 0
 
@@ -159,86 +157,55 @@ class _Waves:
         """Yields steps, and returns the outcome, the reason, and the wave where it stopped."""
         for number in sorted({target.wave for target in targets}):
             wave = [target for target in targets if target.wave == number]
-            ended: list[PipelineStep] = []
-            done = yield from self._counted(_repeated(self._site, self._pipeline, wave, self._options, driver), ended)
-            rest = [target for target in wave if target not in done]
-            if rest:
-                yield from self._counted(self._wave(rest), ended)
-            bad = [step for step in ended if step.outcome != PASSED]
+            bad = []
+            for step in self._steps(wave, driver):
+                yield step
+                if step.what == "ended":
+                    self.counts[step.outcome] = self.counts.get(step.outcome, 0) + 1
+                    bad += [step] if step.outcome != PASSED else []
+                elif step.what in ("passed", "skipped", "reused"):
+                    self.warnings += len(step.warnings)
             if bad and not self._options.keep_going:
                 stopped = all(step.outcome == STOPPED for step in bad)
                 return (STOPPED if stopped else FAILED), f"{bad[0].title}: {bad[0].text}", f"wave {number}"
         return (FAILED if set(self.counts) - {PASSED} else PASSED), "", ""
 
-    def _counted(self, steps: Any, ended: list[PipelineStep]) -> Any:
-        """Pass steps on, and count the runs that ended. Returns what they return."""
-        while True:
-            try:
-                step = next(steps)
-            except StopIteration as stop:
-                return stop.value
+    def _steps(self, wave: Sequence[Target], driver: Driver) -> Iterator[PipelineStep]:
+        """First the targets that reuse everything, then the others, as many at once as the limit allows."""
+        done = set()
+        for step in _repeated(self._site, self._pipeline, wave, self._options, driver):
+            done.add(step.target)
             yield step
-            if step.what == "ended":
-                ended.append(step)
-                self.counts[step.outcome] = self.counts.get(step.outcome, 0) + 1
-            elif step.what in ("passed", "skipped", "reused"):
-                self.warnings += len(step.warnings)
-
-    def _wave(self, wave: Sequence[Target]) -> Iterator[PipelineStep]:
-        """Run targets, in order, as many at once as the limit allows."""
-        waiting: queue.Queue[Target] = queue.Queue()
-        for target in wave:
-            waiting.put(target)
-        many = max(1, min(self._options.limit, len(wave)))
-        threads = [threading.Thread(target=self._worked, args=(waiting,), daemon=True) for _ in range(many)]
-        left = len(threads)
-        try:
+        with ThreadPoolExecutor(max(1, self._options.limit)) as pool:
+            threads = [pool.submit(self._worked, target) for target in wave if target.id not in done]
             for thread in threads:
-                thread.start()
-            while left:
-                try:
-                    told = self._told.get(timeout=_ROUND)  # in short rounds, so that an interrupt is noticed
-                except queue.Empty:
-                    continue
-                if told is None:
-                    left -= 1
-                elif isinstance(told, BaseException):
-                    raise told
-                else:
-                    yield told
-        finally:
-            if left:
-                self._cancelled.set()
-            for thread in threads:
-                thread.join()
-
-    def _worked(self, waiting: queue.Queue[Target]) -> None:
-        try:
-            while not self._cancelled.is_set() and (self._options.keep_going or not self._failed.is_set()):
-                with ExitStack() as turn:
-                    turn.enter_context(self._turn)
+                thread.add_done_callback(self._told.put)
+            left = len(threads)
+            try:
+                while left:
                     try:
-                        target = waiting.get_nowait()
+                        told = self._told.get(timeout=_ROUND)  # in short rounds, so that an interrupt is noticed
                     except queue.Empty:
-                        break
-                    self._one(target, turn.close)
-        except BaseException as error:  # raised again in the thread that waits
-            self._told.put(error)
-        self._told.put(None)
+                        continue
+                    if isinstance(told, PipelineStep):
+                        yield told
+                    else:
+                        told.result()
+                        left -= 1
+            except BaseException:
+                self._cancelled.set()
+                raise
 
-    def _one(self, target: Target, begun: Callable[[], None]) -> None:
-        """Run one target with a site of its own. One that cannot begin counts as failed.
-
-        `begun` is called when the next one may begin, so that they begin in order.
-        """
+    def _worked(self, target: Target) -> None:
+        """Run one target with a site of its own. One that cannot begin counts as failed."""
+        if self._cancelled.is_set() or (self._failed.is_set() and not self._options.keep_going):
+            return
         state = self._site.place.state
         with self._site.fork() as own, Driver.of(state) as driver:
             try:
                 cancel = self._cancelled.is_set
                 for step in TargetRun(own, self._pipeline, target, self._options, driver, cancel).steps():
                     self._told.put(step)
-                    if step.what not in ("opened", "ready"):
-                        begun()
                     if step.what == "ended" and step.outcome != PASSED:
                         self._failed.set()
             except KeyboardInterrupt:

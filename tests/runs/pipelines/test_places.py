@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from moot.runs.contract import StageError
 from moot.runs import contents
+from moot.runs.contract import StageError
 
 
 @pytest.fixture
@@ -57,3 +57,10 @@ def test_a_folder_that_becomes_a_link_is_noticed(root: Path, tmp_path: Path) -> 
     (root / "in/side").symlink_to(tmp_path / "secret")
     with pytest.raises(StageError, match="leads out of"):
         contents.read(str(root), ["in/side/a"])
+
+
+def test_a_file_that_is_being_written_is_no_input(tmp_path: Path) -> None:
+    (tmp_path / "factories").mkdir()
+    (tmp_path / "factories/user.rb").write_text("x")
+    (tmp_path / "factories/user.rb.0123456789ab.moot").write_text("half")
+    assert list(contents.read(str(tmp_path), ["factories/"]).files) == ["factories/user.rb"]

@@ -9,7 +9,7 @@ import pytest
 
 from moot.packs.rspec_v1 import project_state as module
 from moot.packs.rspec_v1.project_state import project_state
-from moot.runs.file_digests import FileDigests
+from moot.pipelines.file_digests import FileDigests
 
 if TYPE_CHECKING:
     from pathlib import Path

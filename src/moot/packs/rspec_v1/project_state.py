@@ -16,14 +16,14 @@ from stat import S_ISREG
 
 from moot.packs.rspec_v1.places import digest_of
 from moot.packs.ruby.loaded_files import LOADED
+from moot.pipelines.file_digests import FileDigests, whole_of
 from moot.place import caches
-from moot.runs.file_digests import FileDigests, whole_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from moot.runs.file_digests import NamedFile
+    from moot.pipelines.file_digests import NamedFile
 
 _MOST = 200_000  # files
 _SUFFIXES = (".rb", ".yml", ".yaml", ".json", ".erb", ".rake", ".ru", ".csv", ".sql", ".gemspec", ".lock")
