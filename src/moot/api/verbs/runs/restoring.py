@@ -69,10 +69,13 @@ def _attempt(run: Run, stage: str | None, attempt: int | None) -> StageTry:
     for one in reversed(run.tries):
         if has_files(one) and stage in (None, one.stage) and attempt in (None, one.attempt):
             return one
+    reused = next((one for one in reversed(run.tries) if one.source and stage in (None, one.stage)), None)
     raise Unknown(
         "no_snapshot",
         f"{run.id} has no files to restore for {stage or 'any stage'}: it has written none.",
-        f"`{command_line('run status', run.id)}` shows its stages.",
+        f"`{command_line('run status', run.id)}` shows its stages."
+        if reused is None
+        else f"It used a result of {reused.source}: `{command_line('run restore', reused.source, reused.stage)}`.",
         run=run.id,
     )
 
