@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from moot.runs.contract import StageError
 from moot.runs import contents
+from moot.runs.contract import StageError
 
 
 @pytest.fixture

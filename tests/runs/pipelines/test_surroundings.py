@@ -100,5 +100,7 @@ def test_a_change_of_git_itself_fails_the_stage(watched, tmp_path):
 
 def test_another_branch_that_moves_or_appears_is_only_a_warning(watched, tmp_path):
     git(watched.root, "worktree", "add", "-q", "-b", "theirs", str(tmp_path / "theirs"))
-    moves = f"git('-C', {str(tmp_path / 'theirs')!r}, 'commit', '-q', '--allow-empty', '-m', 'two'); git('branch', 'new')"
+    moves = (
+        f"git('-C', {str(tmp_path / 'theirs')!r}, 'commit', '-q', '--allow-empty', '-m', 'two'); git('branch', 'new')"
+    )
     assert problems(watched, f"{moves}; git('pack-refs', '--all')") == (set(), {"refs/heads/new", "refs/heads/theirs"})
