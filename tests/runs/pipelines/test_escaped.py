@@ -24,15 +24,6 @@ with open(sys.argv[1], "w") as file:
 ORPHANED = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {STARTS!r}, sys.argv[1]])\n"
 
 
-def is_running(process: int) -> bool:
-    """Whether it runs. A zombie does not: whoever has adopted it may never look."""
-    try:
-        with open(f"/proc/{process}/stat", "rb") as file:
-            return file.read().rpartition(b")")[2].split()[0] not in (b"Z", b"X")
-    except OSError:
-        return False
-
-
 def run(body, path, **more):
     given = {"cwd": str(path.parent), "env": dict(os.environ), "keep": 1000, "leave": False, **more}
     return processes.run([sys.executable, "-c", body, str(path)], **given)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 
-import pytest
-
 from tests.runs.pipelines.conftest import PATIENCE
 
 
@@ -17,22 +15,6 @@ def explained(notes, *words):
     assert head.startswith("run-")
     assert head.endswith(": a.txt")
     return lines
-
-
-@pytest.mark.parametrize(
-    ("change", "stage", "why"),
-    [
-        (lambda notes: notes.source("a.txt", "# One\n# Two\n"), "outline", "a.txt changed"),
-        (lambda notes: notes.rename_agent(), "draft_report", "the command of the stage changed"),
-        (lambda notes: notes.source("reports/a.md", "mine\n"), "polish", "reports/a.md changed since it passed"),
-    ],
-    ids=["source", "command", "report"],
-)
-def test_a_stage_that_ran_again_names_what_changed(notes, change, stage, why):
-    notes.run()
-    change(notes)
-    notes.run()
-    assert explained(notes, "last", "--stage", stage)[0].strip().endswith(why)
 
 
 def test_a_stage_that_was_reused_names_what_did_not_change(notes):
@@ -71,13 +53,6 @@ def test_the_path_of_a_file_names_its_newest_run_even_as_a_part_of_another(notes
     assert notes.person.run_status("a.txt").run == newest
 
 
-def test_a_stage_that_passed_at_once_is_not_said_to_wait_for_that(notes):
-    notes.run()
-    assert explained(notes, "last", "--stage", "outline")[0].strip() == (
-        "outline ran (attempt 1, passed): it had not passed before"
-    )
-
-
 def test_a_run_is_found_by_each_of_its_files_and_the_list_names_its_target(notes):
     notes.run()
     run = notes.steps[-1].run
@@ -85,13 +60,3 @@ def test_a_run_is_found_by_each_of_its_files_and_the_list_names_its_target(notes
     command = [sys.executable, "-m", "moot", "--person", "runs"]
     shown = subprocess.run(command, cwd=notes.root, text=True, capture_output=True, timeout=PATIENCE, check=True).stdout
     assert " a.txt " in next(line for line in shown.splitlines() if run in line)
-
-
-def test_an_interrupted_stage_is_not_said_to_be_interrupted_by_what_made_it_run(notes):
-    notes.run()
-    notes.source("a.txt", "# Three\n")
-    notes.agent("os.kill(os.getppid(), 9)")
-    notes.elsewhere("a.txt")
-    (stage,) = [one for one in notes.person.run_status("a.txt").stages if one.stage == "draft_report"]
-    assert stage.state == "interrupted"
-    assert "changed" not in stage.text

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -45,19 +44,6 @@ def test_a_killed_run_is_shown_as_interrupted_and_goes_on_at_the_right_stage(not
     assert all(notes.note()["done"].values())
     assert notes.drivers() == []
     assert (notes.root / "reports/a.md").read_text() == "- One\n- Two\n"
-
-
-def test_an_agent_that_outlives_its_killed_driver_is_ended_before_the_next_attempt(notes):
-    notes.agent("open('PID', 'w').write(str(os.getpid()))\nos.kill(os.getppid(), signal.SIGKILL)\ntime.sleep(60)")
-    notes.source(".gitignore", "RAN\nFAULT\nPID\nnotes/\n")
-    assert notes.elsewhere().returncode == -signal.SIGKILL
-    assert notes.states()["draft_report"] == "interrupted"
-    orphan = int((notes.root / "PID").read_text())
-    os.kill(orphan, 0)
-    notes.agent(GOOD)
-    assert notes.run(resume=True)[-1] == "ended"
-    assert notes.steps[-1].text == "finished"
-    until(lambda: not is_running(orphan))
 
 
 def test_a_second_start_is_refused_with_the_active_stage_or_waits_if_asked(notes):

@@ -108,16 +108,6 @@ def test_a_kill_right_after_such_a_commit_runs_nothing_again_that_passed(checks)
     assert checks.ran().count("lint") == 1
 
 
-def test_a_kill_before_such_a_commit_leaves_the_first_stage_interrupted(checks):
-    checks.does("lint", "if len(open('RAN').readlines()) == 1:\n    os.kill(os.getppid(), signal.SIGKILL)")
-    command = [sys.executable, "-m", "moot", "--person", "run", "checks", "a.txt"]
-    env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
-    killed = subprocess.run(command, cwd=checks.root, env=env, capture_output=True, timeout=PATIENCE, check=False)
-    assert killed.returncode == -signal.SIGKILL
-    assert {one.stage: one.state for one in checks.person.run_status().stages}["lint"] == "interrupted"
-    assert checks.run(resume=True) == ["lint passed", "review passed"]
-
-
 @pytest.mark.promise(13)
 def test_a_file_that_changes_before_the_commit_is_checked_again_before_the_next_stage_starts(checks, monkeypatch):
     prepare = RunRecord._start_of

@@ -24,20 +24,6 @@ def test_a_target_goes_through_all_stages_in_order_and_markers_follow(notes):
     assert notes.drivers() == []
 
 
-def test_each_stage_starts_only_after_the_end_of_the_one_before_is_recorded(notes):
-    notes.run()
-    events = [e.type for e in notes.person.log(limit=500) if e.stream.startswith("run/")]
-    assert events == ["run:opened", *(["run:started", "run:passed"] * 4), "run:ended"]
-
-
-@pytest.mark.promise(13)
-def test_nothing_runs_again_while_nothing_has_changed(notes):
-    notes.run()
-    assert notes.run() == [*(f"{stage} reused" for stage in ALL), "ended"]
-    assert notes.note()["done"]["check"] is True
-    assert notes.ran() == 1
-
-
 CHANGES = {
     "the text, but not its headings": (lambda notes: notes.source("a.txt", "# One\nother\n# Two\n"), ALL[:3], "a.txt"),
     "the headings": (lambda notes: notes.source("a.txt", "# One\n# Three\n"), ALL, "a.txt"),
@@ -62,11 +48,6 @@ def test_exactly_the_stages_that_depend_on_a_change_run_again(notes, name):
     assert notes.run() == [*(f"{stage} reused" for stage in ALL), "ended"]
 
 
-def test_a_stage_that_is_asked_for_again_runs_again(notes):
-    notes.run()
-    assert notes.run(again=True) == [*(f"{stage} passed" for stage in ALL), "ended"]
-
-
 def test_the_first_failure_ends_the_run_and_names_the_stages_that_did_not_run(notes):
     notes.agent("print('status: error\\nerror: I cannot')")
     assert notes.run() == ["outline passed", "draft_report failed", "ended"]
@@ -75,21 +56,6 @@ def test_the_first_failure_ends_the_run_and_names_the_stages_that_did_not_run(no
     assert notes.note()["errors"] == ["draft-report: I cannot"]
     assert notes.note()["done"]["draft"] is False
     assert "I cannot" in notes.error.message
-
-
-def test_resuming_keeps_what_passed_and_shows_a_new_attempt(notes):
-    notes.agent("print('status: error\\nerror: I cannot')")
-    notes.run()
-    notes.agent(GOOD)
-    assert notes.run(resume=True) == ["outline reused", "draft_report passed", "polish passed", "check passed", "ended"]
-    run = notes.person.runs()[0]
-    assert [(one.stage, one.status) for one in run.tries][:4] == [
-        ("outline", "passed"),
-        ("draft_report", "failed"),
-        ("outline", "reused"),
-        ("draft_report", "passed"),
-    ]
-    assert "errors" not in notes.note() or notes.note()["errors"] == []
 
 
 def test_a_warning_does_not_stop_the_run_and_is_in_the_document(notes):
@@ -153,13 +119,6 @@ def test_without_a_command_the_run_stops_before_that_stage_and_keeps_the_rest(no
     assert "moot.toml does not set run.notes.draft_report" in notes.error.message
     assert notes.note()["done"]["outline"] is True
     assert notes.states()["draft_report"] == "failed"
-
-
-def test_a_command_that_nobody_allowed_does_not_run(notes):
-    notes.person.allow("notes.draft_report", revoke=True)
-    assert "draft_report failed" in notes.run()
-    assert (notes.error.code, "notes.draft_report" in notes.error.message) == ("run_failed", True)
-    assert notes.ran() == 0
 
 
 def test_markers_of_an_earlier_run_do_not_count_in_a_new_one(notes):
@@ -231,31 +190,6 @@ def test_a_stage_runs_again_by_its_name_on_what_a_person_has_repaired(notes):
         assert "Repaired by hand" in report.read_text()
     assert notes.run(resume=True)[-2:] == ["check passed", "ended"]
     assert notes.ran() == 1
-
-
-def test_a_failed_stage_runs_again_by_its_name_and_what_it_deleted_still_counts(notes):
-    notes.agent(GOOD.replace('f"- {h}', '"" if h == "Two" else f"- {h}'))
-    assert notes.run()[-1] == "ended"
-    assert notes.states()["draft_report"] == "failed"
-    report = notes.root / "reports/a.md"
-    report.write_text("Half of it by hand\n")
-    notes.agent('print("status: success")')
-    assert "draft_report failed" in notes.run(stage="draft_report")
-    notes.agent('open(report, "a").write("- One\\n- Two\\n")\nprint("status: success")')
-    assert "draft_report passed" in notes.run(stage="draft_report")
-    assert report.read_text() == "Half of it by hand\n- One\n- Two\n"
-
-
-def test_a_stage_does_not_run_by_its_name_when_an_earlier_one_must_or_a_file_is_gone(notes):
-    notes.run()
-    (notes.root / "reports/a.md").unlink()
-    with pytest.raises(Refused, match=r"reports/a\.md"):
-        notes.run(stage="polish")
-    assert notes.run()[-1] == "ended"
-    notes.source("a.txt", "# Other\n")
-    with pytest.raises(Refused, match=r"note-outline must run again: a\.txt changed"):
-        notes.run(stage="polish")
-    assert notes.ran() == 2
 
 
 def test_a_run_that_reuses_everything_does_not_touch_the_document(notes):

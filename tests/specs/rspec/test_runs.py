@@ -186,20 +186,6 @@ def test_after_a_correction_the_run_goes_on_from_the_failed_stage(shop: Shop) ->
     assert not shop.document(BOOK)["automation"].get("errors")
 
 
-def test_a_spec_that_a_run_has_made_can_be_removed_again(shop: Shop) -> None:
-    shop.stock("models/book")
-    shop.open("drops")
-    with pytest.raises(Refused) as refused:
-        shop.cover()
-    run, spec = refused.value.details["run"], "spec/models/book_spec.rb"
-    said = shop.moot("run", "restore", run, "--stage", "test-architect")
-    assert f"kept {spec}: it was not there before test-architect" in said, "the implementer has changed it since"
-    shop.moot("run", "restore", run, "--stage", "test-implementer")
-    said = shop.moot("run", "restore", run, "--stage", "test-architect")
-    assert f"removed {spec}, which test-architect, attempt 1 has made" in said
-    assert not (shop.root / spec).exists()
-
-
 @pytest.mark.proves("S2-HARD-10")
 def test_an_agent_that_hangs_is_ended_at_its_time_limit(shop: Shop) -> None:
     shop.stock("models/book")

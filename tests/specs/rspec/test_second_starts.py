@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import os
-import signal
 import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
-from moot import Workspace
 from moot.core.errors import MootError, Refused
-from moot.packs.rspec.agents import AGENTS
 from tests.specs.rspec.test_runs import BOOK, CUSTOMER
-from tests.specs.rspec.test_two_runs import PATIENCE, SUCCESS, BusyShop, busy, said, succeeded
+from tests.specs.rspec.test_two_runs import BusyShop, busy, succeeded
 from tests.specs.rspec.test_waves_of_a_class import runs_of
 
 if TYPE_CHECKING:
@@ -47,21 +41,6 @@ def test_a_second_start_on_the_document_is_refused_with_the_active_stage(working
     assert len(runs_of(working.shop, BOOK)) == 1
     (attempt,) = runs_of(working.shop, BOOK)[0].tries_of("test-implementer")
     assert attempt.status == "running", "the refused start has changed nothing"
-
-
-@pytest.mark.proves("S2-SEQ-02", "S2-MARK-02")
-def test_a_stage_starts_only_after_the_end_of_its_predecessor_is_in_the_log(shop: Shop) -> None:
-    shop.stock("models/customer")
-    shop.open()
-    shop.cover()
-    with Workspace(str(shop.root)) as workspace:
-        (run,) = (one.id for one in workspace.runs() if one.target == CUSTOMER)
-        events = [one for one in workspace.log(limit=5000) if one.stream == f"run/{run}"]
-    ends = ("run:passed", "run:skipped")
-    order = [(one.type in ends, one.data["stage"]) for one in events if one.type in ("run:started", *ends)]
-    assert order == [(ended, stage) for stage in AGENTS for ended in (False, True)], (
-        "none starts while another one works"
-    )
 
 
 @pytest.mark.proves("S2-SEQ-02")
@@ -105,38 +84,3 @@ def test_a_second_cover_says_at_once_for_whom_it_waits_and_then_goes_on(working:
     assert "test-reviewer" in first_said, "the other run went on to another stage meanwhile"
     assert "waits for" not in rest, "that is said once"
     assert working.stamps().count("begin test-implementer book") == 1, "the second one reuses what the first one did"
-
-
-@pytest.mark.proves("S2-SEQ-02")
-def test_the_result_as_json_has_the_runs_that_it_waited_for(working: BusyShop) -> None:
-    first = runs_of(working.shop, BOOK)[0]
-    command = [sys.executable, "-m", "moot", "--json", "rspec", "cover", SOURCE, "--yes"]
-    with subprocess.Popen(
-        command, cwd=working.shop.root, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as second:
-        assert second.stderr is not None
-        line = next(line for line in second.stderr if "waits for" in line)
-        assert first.id in line
-        working.release("test-implementer book")
-        out, _ = second.communicate(timeout=PATIENCE)
-    assert second.returncode in SUCCESS
-    waited = json.loads(out)["result"]["waited"]
-    assert (waited[0]["target"], waited[0]["run"], waited[0]["stage"]) == (BOOK, first.id, "test-implementer")
-    assert (waited[0]["pid"], waited[0]["since"]) == (first.pid, first.tries[-1].at)
-
-
-def test_an_interrupt_ends_the_wait_and_leaves_nothing_behind(working: BusyShop) -> None:
-    second = working.begin("cover", SOURCE, "--yes")
-    lines_until(second, "waits for")
-    os.kill(second.pid, signal.SIGINT)
-    text = said(second)
-    assert second.returncode == 130, text
-    assert "Traceback" not in text
-    working.begun.remove(second)
-    assert len(runs_of(working.shop, BOOK)) == 1
-    working.release("test-implementer book")
-    succeeded(working.begun[0])
-    with Workspace(str(working.shop.root)) as workspace:
-        assert not [run for run in workspace.runs() if run.open]
-        ended = sorted((one for one in workspace.runs() if one.waves), key=lambda one: one.at)
-        assert [one.outcome for one in ended] == ["passed", "interrupted"]

@@ -43,28 +43,6 @@ def test_an_interrupted_run_says_what_was_interrupted_and_how_to_go_on(busy: Bus
     assert "tests passed" in busy.shop.moot("rspec", "resume", command, code=2)
 
 
-def interrupted(busy: BusyShop, *words: str) -> str:
-    """What a command says that is interrupted while test-implementer works."""
-    began = busy.stamps().count("begin test-implementer customer")
-    busy.held_up("test-implementer customer")
-    process = busy.begin(*words)
-    busy.until(lambda: busy.stamps().count("begin test-implementer customer") > began)
-    process.send_signal(signal.SIGINT)
-    text = said(process)
-    busy.begun.remove(process)
-    assert process.returncode == 130, text
-    return text
-
-
-def test_an_interrupted_single_stage_says_how_to_run_it_again(busy: BusyShop) -> None:
-    busy.shop.stock("models/customer")
-    busy.open()
-    interrupted(busy, "cover", "app/models/customer.rb", "--yes")
-    text = interrupted(busy, "stage", CUSTOMER, "test-implementer")
-    again = f"To run it again: `moot rspec stage {CUSTOMER} test-implementer`."
-    assert f"Interrupted: test-implementer of {CUSTOMER}. {again}" in text.splitlines()
-
-
 def test_an_interruption_names_the_stages_that_were_at_work() -> None:
     steps = [
         PipelineStep("started", "run-1", title="Book", stage="test-architect"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,35 +23,6 @@ def test_a_source_that_is_not_a_regular_file_is_refused_at_once(shop: Shop, verb
     said = shop.rspec(verb, "app/services/f.rb", "x")
     assert (said.code, said.out) == (1, "")
     assert said.err.startswith("Error: app/services/f.rb cannot be read: it is not a regular file.\nGive ")
-
-
-def test_pipes_in_the_places_of_other_files_are_not_waited_for(shop: Shop) -> None:
-    for path in (".rspec", "Gemfile", "spec/pipe_spec.rb", "tmp/pipe.yml"):
-        os.mkfifo(shop.root / path)
-    shop.rspec("analyzer", SOURCE, "process")
-    assert shop.rspec("skeleton", SOURCE).code in (0, 2)
-    assert shop("allow").code in (0, 1)
-    for words in (("reviewer", "spec/pipe_spec.rb"), ("validate", "tmp/pipe.yml")):
-        said = shop.rspec(*words)
-        assert (said.code, said.out) == (1, ""), words
-        assert said.err.startswith("Error: "), words
-
-
-def test_a_later_stage_names_a_file_that_leads_out_or_is_not_regular(shop: Shop, folder: Path) -> None:
-    shop.rspec("analyzer", SOURCE, "process")
-    (shop.root / "spec").rename(folder / "elsewhere")
-    (shop.root / "spec").symlink_to(folder / "elsewhere")
-    for stage in ("skeleton", "architect"):
-        said = shop.rspec(stage, SOURCE)
-        assert (said.code, said.out) == (1, ""), stage
-        assert said.err.startswith(f"Error: {SPEC} leads out of {shop.root}\nPut "), said.err
-    assert not (folder / "elsewhere/services").exists()
-    (shop.root / "spec").unlink()
-    (shop.root / SOURCE).unlink()
-    os.mkfifo(shop.root / SOURCE)
-    said = shop.rspec("skeleton", SOURCE)
-    assert (said.code, said.out) == (1, "")
-    assert said.err.startswith(f"Error: {SOURCE} is not a regular file\nPut ")
 
 
 @pytest.mark.proves("S1-ARCH-05", "S1-SKEL-01")

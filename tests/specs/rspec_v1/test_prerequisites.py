@@ -272,19 +272,6 @@ def test_an_existing_block_stops_the_skeleton_until_somebody_decides(staffed: Sh
     assert "{EXPECTATION}" in staffed.read(SPEC)
 
 
-@pytest.mark.proves("S1-HARD-07", "S1-SPEC-02")
-def test_an_overwritten_block_can_be_restored_from_the_log(staffed: Shop) -> None:
-    own = "RSpec.describe Payment do\n  describe '#process' do\n    it('is mine') { expect(1).to eq(1) }\n  end\nend\n"
-    staffed.write(SPEC, own)
-    staffed.rspec("analyzer", SOURCE, "process")
-    assert staffed.rspec("skeleton", SOURCE, "--existing", "overwrite").code in (0, 2)
-    assert "is mine" not in staffed.read(SPEC)
-    run = staffed.json("status", SOURCE)["run"]
-    said = staffed("run", "restore", run, "skeleton")
-    assert said.code == 0, said
-    assert staffed.read(SPEC) == own
-
-
 @pytest.mark.proves("S1-VAL-04")
 def test_validate_prints_one_json_object(begun: Shop, folder: Path) -> None:
     said = begun.rspec("validate", METADATA)

@@ -40,21 +40,6 @@ def rewrite(path: Path, text: str) -> None:
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
 
 
-@pytest.mark.parametrize("name", ["app/a.rb", "spec/spec_helper.rb", "config/shop.yml", "Gemfile", ".rspec"])
-@pytest.mark.parametrize("young", [True, False])
-def test_another_content_counts_whatever_the_times_say(
-    root: Path, name: str, young: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if not young:
-        monkeypatch.setattr("moot.runs.file_digests._YOUNG_NS", -(10**12))
-    before = state(root)
-    rewrite(root / name, "two\n")
-    assert state(root) != before
-    rewrite(root / name, "one\n")
-    os.utime(root / name)
-    assert state(root) == before
-
-
 @pytest.mark.parametrize("name", ["spec/other_spec.rb", "tmp/a.rb", "log/a.yml", ".git/a.rb", "README.md"])
 def test_files_that_no_run_of_one_spec_reads_do_not_count(root: Path, name: str) -> None:
     before = state(root)

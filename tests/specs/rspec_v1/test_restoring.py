@@ -21,14 +21,3 @@ def test_a_spec_file_is_taken_back_stage_by_stage_until_it_is_gone(staffed: Shop
     versions = staffed.json("versions", SOURCE)
     assert [one["stage"] for one in versions] == ["skeleton", "architect"], "the log has all versions"
     assert "{CONTEXT_WORD}" in staffed.rspec("versions", SOURCE, "--show", "1").out
-
-
-@pytest.mark.proves("S1-HARD-12", "S1-HARD-07")
-def test_a_new_spec_file_that_somebody_edited_is_kept_and_named(staffed: Shop) -> None:
-    staffed.rspec("analyzer", SOURCE, "process")
-    staffed.rspec("skeleton", SOURCE)
-    mine = staffed.read(SPEC) + "# mine\n"
-    staffed.write(SPEC, mine)
-    said = staffed("run", "restore", "last")
-    assert "[changed_since]" in said.err
-    assert staffed.read(SPEC) == mine

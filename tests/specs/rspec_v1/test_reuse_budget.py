@@ -39,7 +39,7 @@ def test_a_run_that_reuses_everything_reads_only_its_own_files_and_is_one_commit
     for number in range(MORE):
         staffed.write(f"app/models/other{number}.rb", f"class Other{number}; end\n")
     assert staffed.run().code == 2
-    for name in ("mirrors.file_reading", "mirrors.exchange", "pipelines.file_digests"):
+    for name in ("mirrors.file_reading", "mirrors.exchange", "runs.file_digests"):
         monkeypatch.setattr(f"moot.{name}._YOUNG_NS", -(10**12))  # nothing is young: a ctime cannot be set back
     monkeypatch.chdir(staffed.root)
     with Workspace(staffed.root, person=True) as ws:

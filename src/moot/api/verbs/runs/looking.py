@@ -41,7 +41,10 @@ class RunOutput(Record):
 
 
 class StageReason(Record):
-    """Why a stage was reused, run or refused. `changed`: what differs from the previous attempt."""
+    """Why a stage was reused, run or refused. `changed`: what differs from the previous attempt.
+
+    `repeat`: of a check that failed, the stage that has written what it reads, and the commands to repeat it and go on.
+    """
 
     run: str
     stage: str
@@ -52,6 +55,7 @@ class StageReason(Record):
     source: str = ""
     key: str = ""
     inputs: Mapping[str, str] = {}
+    repeat: tuple[str, ...] = ()
 
 
 # --- runs, show, log --------------------------------------------------------------------------------------------------
@@ -246,6 +250,8 @@ def explain(call: Call, id: str | None, stage: str | None) -> Answer:  # noqa: A
     run = fitting[0] if fitting else run
     history = [one for one in runs_of(call.engine.read(), run.target) if one.at <= run.at] if run.target else [run]
     reasons = [_reason(history, run, one) for one in run.tries[run.since :] if stage in (None, one.stage)]
+    if reasons and reasons[-1].status == "failed":
+        reasons[-1] = reasons[-1].replace(repeat=_to_repeat(call, run, reasons[-1].stage))
     if run.outcome == "failed" and run.stopped_at and not any(one.stage == run.stopped_at for one in reasons):
         reasons.append(StageReason(run.id, run.stopped_at, 0, "refused", run.reason))
     if not reasons:
@@ -276,6 +282,25 @@ def _reason(history: list[Run], run: Run, one: StageTry) -> StageReason:
     )
 
 
+def _to_repeat(call: Call, run: Run, failed: str) -> tuple[str, ...]:
+    """The last stage before one that writes nothing which has written what that reads, and the commands to repeat it.
+
+    Only for runs whose title is their file: others have commands of their own.
+    """
+    stages = next((one.stages for one in call.packs.packs if one.name == run.pack), ())
+    names = [one.name for one in stages]
+    if failed not in names or run.title not in run.paths.get("source", ()):
+        return ()
+    check = stages[names.index(failed)]
+    before = reversed(stages[: names.index(failed)])
+    maker = next((one.name for one in before if not set(check.reads).isdisjoint(one.writes)), "")
+    if check.writes or not maker:
+        return ()
+    path = os.path.relpath(os.path.join(run.root, run.title), os.path.realpath(call.cwd))
+    repeat, go_on = option("--stage", maker), "--resume"
+    return (maker, *(command_line("run", run.pack, path, options=one) for one in (repeat, go_on)))
+
+
 def _before(history: list[Run], run: Run, one: StageTry) -> StageTry | None:
     """The attempt at the same stage before this one, in this run or an earlier one."""
     for other in history:
@@ -300,6 +325,9 @@ def _reason_lines(one: StageReason) -> Iterator[str]:
     more = [name for name in map(word, one.changed) if name not in one.why]
     if more:
         yield f"  {one_line('also changed since the previous attempt: ' + ', '.join(more), 500)}"
+    if one.repeat:
+        maker, repeat, go_on = one.repeat
+        yield f"  repeat {maker}: `{repeat}`, then go on: `{go_on}`"
 
 
 # --- stages -----------------------------------------------------------------------------------------------------------
@@ -397,7 +425,10 @@ VERBS = (
         kind="look",
         params=(_NEWEST, Param("stage", "Only this stage.")),
         examples=("moot run explain", "moot run explain last --stage review"),
-        detail="Names the inputs that changed since the previous attempt: files, parts of the document, parameters.",
+        detail=(
+            "Names the inputs that changed since the previous attempt: files, parts of the document, parameters. If a "
+            "check failed, it also names the stage to repeat: the last one that has written what the check reads."
+        ),
         writes=False,
         everything=True,
     ),
