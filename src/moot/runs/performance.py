@@ -15,9 +15,11 @@ from moot.core.errors import Unavailable
 from moot.core.record import Record
 from moot.core.text import one_line
 from moot.place import VARIABLE, processes
-from moot.runs import commands, contents, documents
+from moot.place.private_files import outside
+from moot.runs import commands, contents, documents, step_keys
 from moot.runs.answers import NoAnswer, yaml_answer
 from moot.runs.contract import Problem, ProgramRunner, StageError, StageOutput
+from moot.runs.history import changed, word
 from moot.runs.surroundings import Surroundings
 from moot.views import queries
 
@@ -184,7 +186,7 @@ class Performance:
                 pass  # the command goes on
 
         own, place = {"MOOT_RUN": self.run, "MOOT_STAGE": given.stage.name}, site.place
-        inside = contents.is_inside(given.target.root, place.root)
+        inside = not outside(os.path.realpath(given.target.root), os.path.realpath(place.root))
         if VARIABLE in site.env or place.root == place.common or not inside:
             own[VARIABLE] = place.root
         try:
@@ -268,15 +270,11 @@ class Performance:
 
     def _changed_anyway(self, prepared: Prepared, after: TargetState) -> Iterator[Problem]:
         """What a command changed although it says that there was nothing to do."""
-        stage, writes = prepared.stage, self.target.writes(prepared.stage)
-        before = {path: data for files in prepared.before.files.values() for path, data in files.items()}
-        for path in sorted({*before, *after.contents.files}):
-            if contents.is_of(path, writes) and before.get(path) != after.contents.files.get(path):
-                yield Problem("skipped, but changed", path=path)
-        old = prepared.now.leaves
-        for pointer in sorted({*old, *after.leaves}):
-            if old.get(pointer) != after.leaves.get(pointer) and documents.is_below(pointer, stage.owns):
-                yield Problem("skipped, but changed", key=pointer)
+        files = {path: contents.digest(data) for of in prepared.before.files.values() for path, data in of.items()}
+        old = step_keys.outputs_of(prepared.stage, self.target, files, prepared.now.leaves)
+        new = step_keys.outputs_of(prepared.stage, self.target, after.digests, after.leaves)
+        for name in changed(old, new):
+            yield Problem("skipped, but changed", path=word(name))
 
     def _criteria(self, prepared: Prepared, work: StageWork) -> list[Problem]:
         """What the criteria find on the real files, and on the document as it will be."""

@@ -184,8 +184,6 @@ class RunRecord:
             self._do(work, reused)
             marks = documents.marked(stage, one.reason if one.status == SKIPPED else "")
             self._change(work, [documents.DocumentChange(stage.name, marks, stage.claims)])
-            if earlier.asked:  # what it asked for is no longer needed
-                self._change(work, self._noted(work, stage, errors=one.problems, warnings=one.warnings))
 
     def start(self, prepared: Prepared, reason: str) -> Started | None:
         """Start a stage, if everything is still as it was prepared. None if it is not."""
