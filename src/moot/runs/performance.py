@@ -325,19 +325,19 @@ class Performance:
             elif event.type == "document:conflicted":
                 for pointer in dict.fromkeys((*event.data["log"], *event.data["file"])):
                     yield Problem(f"changed in the file and in the log; the {event.data['won']} wins", key=pointer)
-            elif event.type == "document:restored" and event.data["reason"].endswith(" was deleted"):
-                yield Problem("was deleted while the stage ran", path=event.data["reason"].removesuffix(" was deleted"))
 
     def _ruined(self) -> list[Problem]:
-        """Files of the document that a command has made unreadable. They are written again from the log."""
-        ref = self.target.document
-        found = [file for file in self.site.files(ref.key) if file.fault] if ref is not None else []
-        if ref is not None and found:
-            self.site.write_document(ref.key)
-        problems = []
-        for file in found:
+        """Files of the document that a command has deleted or made unreadable. They are written again from the log."""
+        ref, problems = self.target.document, []
+        for file in self.site.files(ref.key) if ref is not None else ():
             path = os.path.relpath(file.path, os.path.realpath(file.root))
-            problems.append(Problem(f"cannot be parsed since the stage ran: {file.fault}", path=path, line=file.line))
+            if not file.exists:
+                problems.append(Problem("was deleted while the stage ran", path=path))
+            elif file.fault:
+                text = f"cannot be parsed since the stage ran: {file.fault}"
+                problems.append(Problem(text, path=path, line=file.line))
+        if ref is not None and problems:
+            self.site.write_document(ref.key)
         return problems
 
 
