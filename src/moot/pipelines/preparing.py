@@ -13,7 +13,7 @@ from moot.core.pack_code import PackCode
 from moot.core.record import Record
 from moot.core.text import command_line
 from moot.pipelines import commands, document_care
-from moot.pipelines.contract import Pipeline, Problem, StageError, StageInput, StageOutput, StageWaits
+from moot.pipelines.contract import Pipeline, Problem, StageError, StageInput, StageOutput
 from moot.runs import contents, documents, step_keys
 from moot.runs.commands import granted
 from moot.runs.stage import ANSWER, DOCUMENT
@@ -335,18 +335,13 @@ class Preparation:
 
         `StageWaits` passes.
         """
-        failed: Exception = StageError("")
         try:
             with PackCode(self.pack.name, part):
-                try:
-                    return run()
-                except (StageError, StageWaits) as error:
-                    failed = error
+                return run()
         except Unavailable:
             raise
         except MootError as error:
             raise StageError(error.message.rstrip("."), suggestion=error.remedy) from error
-        raise failed
 
     # --- what a stage gets --------------------------------------------------------------------------------------------
 

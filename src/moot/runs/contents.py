@@ -16,7 +16,7 @@ from moot.runs.contract import StageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 LARGEST = 64 << 20  # bytes of one file
 MOST = 10_000  # files of one role
@@ -46,10 +46,6 @@ def place_of(root: str, path: str, folders: Sequence[str] = ()) -> str:
         if whole.startswith(os.path.realpath(base).rstrip(os.sep) + os.sep):
             return whole
     raise StageError(f"{path} leads out of {root}", suggestion=_REGULAR)
-
-
-def is_inside(path: str, root: str) -> bool:
-    return path == root or os.path.join(os.path.realpath(path), "").startswith(os.path.join(os.path.realpath(root), ""))
 
 
 def read(root: str, paths: Iterable[str], folders: Sequence[str] = ()) -> Contents:
@@ -152,6 +148,6 @@ def roles(paths: Mapping[str, Sequence[str]], contents: Mapping[str, bytes]) -> 
     return {role: {path: data for path, data in contents.items() if is_of(path, of)} for role, of in paths.items()}
 
 
-def is_of(path: str, of: Sequence[str]) -> bool:
+def is_of(path: str, of: Collection[str]) -> bool:
     """Whether a path is one of these, or in a folder that is."""
     return path in of or path.startswith(tuple(one for one in of if one.endswith("/")))

@@ -288,7 +288,7 @@ class Pipeline:
 
     def answered(self, given: StageInput, answer: Mapping[str, Any]) -> StageOutput:
         """Turn the answer of a command into an output. Raises `StageError` for an error, or an invalid answer."""
-        from moot.runs.stage_answers import output_of
+        from moot.runs.prompts import output_of
 
         return output_of(given, answer)
 

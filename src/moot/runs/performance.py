@@ -15,9 +15,11 @@ from moot.core.errors import Unavailable
 from moot.core.record import Record
 from moot.core.text import one_line
 from moot.place import VARIABLE, processes
-from moot.runs import commands, contents, documents
+from moot.place.private_files import outside
+from moot.runs import commands, contents, documents, step_keys
 from moot.runs.answers import NoAnswer, yaml_answer
 from moot.runs.contract import Problem, ProgramRunner, StageError, StageOutput
+from moot.runs.history import changed, word
 from moot.runs.surroundings import Surroundings
 from moot.views import queries
 
@@ -184,7 +186,7 @@ class Performance:
                 pass  # the command goes on
 
         own, place = {"MOOT_RUN": self.run, "MOOT_STAGE": given.stage.name}, site.place
-        inside = contents.is_inside(given.target.root, place.root)
+        inside = not outside(os.path.realpath(given.target.root), os.path.realpath(place.root))
         if VARIABLE in site.env or place.root == place.common or not inside:
             own[VARIABLE] = place.root
         try:
@@ -268,15 +270,11 @@ class Performance:
 
     def _changed_anyway(self, prepared: Prepared, after: TargetState) -> Iterator[Problem]:
         """What a command changed although it says that there was nothing to do."""
-        stage, writes = prepared.stage, self.target.writes(prepared.stage)
-        before = {path: data for files in prepared.before.files.values() for path, data in files.items()}
-        for path in sorted({*before, *after.contents.files}):
-            if contents.is_of(path, writes) and before.get(path) != after.contents.files.get(path):
-                yield Problem("skipped, but changed", path=path)
-        old = prepared.now.leaves
-        for pointer in sorted({*old, *after.leaves}):
-            if old.get(pointer) != after.leaves.get(pointer) and documents.is_below(pointer, stage.owns):
-                yield Problem("skipped, but changed", key=pointer)
+        files = {path: contents.digest(data) for of in prepared.before.files.values() for path, data in of.items()}
+        old = step_keys.outputs_of(prepared.stage, self.target, files, prepared.now.leaves)
+        new = step_keys.outputs_of(prepared.stage, self.target, after.digests, after.leaves)
+        for name in changed(old, new):
+            yield Problem("skipped, but changed", path=word(name))
 
     def _criteria(self, prepared: Prepared, work: StageWork) -> list[Problem]:
         """What the criteria find on the real files, and on the document as it will be."""
@@ -327,19 +325,19 @@ class Performance:
             elif event.type == "document:conflicted":
                 for pointer in dict.fromkeys((*event.data["log"], *event.data["file"])):
                     yield Problem(f"changed in the file and in the log; the {event.data['won']} wins", key=pointer)
-            elif event.type == "document:restored" and event.data["reason"].endswith(" was deleted"):
-                yield Problem("was deleted while the stage ran", path=event.data["reason"].removesuffix(" was deleted"))
 
     def _ruined(self) -> list[Problem]:
-        """Files of the document that a command has made unreadable. They are written again from the log."""
-        ref = self.target.document
-        found = [file for file in self.site.files(ref.key) if file.fault] if ref is not None else []
-        if ref is not None and found:
-            self.site.write_document(ref.key)
-        problems = []
-        for file in found:
+        """Files of the document that a command has deleted or made unreadable. They are written again from the log."""
+        ref, problems = self.target.document, []
+        for file in self.site.files(ref.key) if ref is not None else ():
             path = os.path.relpath(file.path, os.path.realpath(file.root))
-            problems.append(Problem(f"cannot be parsed since the stage ran: {file.fault}", path=path, line=file.line))
+            if not file.exists:
+                problems.append(Problem("was deleted while the stage ran", path=path))
+            elif file.fault:
+                text = f"cannot be parsed since the stage ran: {file.fault}"
+                problems.append(Problem(text, path=path, line=file.line))
+        if ref is not None and problems:
+            self.site.write_document(ref.key)
         return problems
 
 

@@ -17,7 +17,7 @@ from functools import partial
 from moot.core.deciders.run import FAILED, STOPPED
 from moot.core.errors import MootError, Refused, Unavailable
 from moot.core.text import bullets, command_line, unbroken
-from moot.place.locks import CommandLock, is_alive
+from moot.place.locks import CommandLock
 from moot.runs import seats
 from moot.runs.contract import StageError, StageWaits
 from moot.runs.history import runs_of, usual_seconds
@@ -83,7 +83,6 @@ class TargetRun:
         `Refused` if `only` names a stage whose predecessor has not passed.
         """
         yield from self._wait_for_others()
-        seats.settle_dead(self.site)
         self.remember()
         if self.options.only:
             self._check_alone()
@@ -152,16 +151,16 @@ class TargetRun:
 
     def _wait_for_others(self) -> Iterator[PipelineStep]:
         """Wait while another process works on the target, and say for whom."""
-        wanted = seats.thing(self.target.id)
-        while other := next((one for one in seats.permit(self.site).seats if wanted in one.wants), None):
-            if not is_alive(self.site.place.state, other.driver):
-                seats.settle_dead(self.site)
-            elif not self.options.wait:
+        while True:
+            seats.settle_dead(self.site)
+            other = seats.holder(seats.permit(self.site), self.target.id)
+            if other is None:
+                return
+            if not self.options.wait:
                 raise seats.busy(states.state(self.site.engine.read(), "run", other.run)[0], other)
-            else:
-                yield from self._waiting((other,))
-                self._check_cancelled()
-                seats.listen(self.site)
+            yield from self._waiting((other,))
+            self._check_cancelled()
+            seats.listen(self.site)
 
     def _waiting(self, others: Sequence[Seat]) -> Iterator[PipelineStep]:
         """Say for whom it waits: once, and again only if that is somebody else, too."""

@@ -14,7 +14,7 @@ from moot.core.record import Record
 from moot.core.run import FAILED, INTERRUPTED
 from moot.core.text import closest, command_line, fence
 from moot.runs import commands, contents, documents, step_keys
-from moot.runs.contract import Pipeline, Problem, StageError, StageInput, StageWaits
+from moot.runs.contract import Pipeline, Problem, StageError, StageInput
 from moot.runs.stage import ANSWER, DOCUMENT
 from moot.views import states
 
@@ -266,18 +266,13 @@ class Preparation:
 
         `StageWaits` passes.
         """
-        failed: Exception = StageError("")
         try:
             with PackCode(self.pack.name, part):
-                try:
-                    return run()
-                except (StageError, StageWaits) as error:
-                    failed = error
+                return run()
         except Unavailable:
             raise
         except MootError as error:
             raise StageError(error.message.rstrip("."), suggestion=error.remedy) from error
-        raise failed
 
     # --- what a stage gets --------------------------------------------------------------------------------------------
 

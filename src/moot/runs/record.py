@@ -100,14 +100,12 @@ class RunRecord:
         """Open a run, or resume this one, and ask for a seat. Refused while another run works on the target."""
 
         def act(work: Any) -> None:
-            wanted = seats.thing(self.target.id)
-            other = next((one for one in work.state("permit", STAGES).seats if wanted in one.wants), None)
+            other = seats.holder(work.state("permit", STAGES), self.target.id)
             if other is not None:
                 raise seats.busy(work.state("run", other.run), other)
             self._begin(work, current, options)
             self._show(work, fresh=current is None)
-            wants = (wanted, *self._wants())
-            ask = AskPermit(run=self.id, driver=self._token, limit=max(1, options.limit), wants=wants)
+            ask = AskPermit(run=self.id, driver=self._token, limit=max(1, options.limit), wants=tuple(self._wants()))
             work.do("permit", STAGES, ask, pack=self.pack.name)
 
         self._commit(act)
@@ -149,7 +147,8 @@ class RunRecord:
         self._do(work, opening)
 
     def _wants(self) -> Iterator[str]:
-        """What no other run may use at the same time: the document, and every single file that a stage writes."""
+        """What no other run may use at the same time: its target, its document, every single file that it writes."""
+        yield seats.thing(self.target.id)
         if self.target.document is not None:
             yield f"document:{self.target.document.key}"
         for path in dict.fromkeys(path for stage in self.pack.stages for path in self.target.writes(stage)):
@@ -185,8 +184,6 @@ class RunRecord:
             self._do(work, reused)
             marks = documents.marked(stage, one.reason if one.status == SKIPPED else "")
             self._change(work, [documents.DocumentChange(stage.name, marks, stage.claims)])
-            if earlier.asked:  # what it asked for is no longer needed
-                self._change(work, self._noted(work, stage, errors=one.problems, warnings=one.warnings))
 
     def start(self, prepared: Prepared, reason: str) -> Started | None:
         """Start a stage, if everything is still as it was prepared. None if it is not."""

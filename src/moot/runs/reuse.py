@@ -32,11 +32,10 @@ _FRESH = {"never": "it is never reused", "run": "it runs in every run"}
 
 
 class Earlier(Record):
-    """An attempt that passed, and its run. `asked`: a newer one has only asked a person."""
+    """An attempt that passed, and its run."""
 
     run: str
     attempt: StageTry
-    asked: bool = False
 
 
 class History(Record):
@@ -99,15 +98,14 @@ def _resumed(runs: Sequence[Run], stages: Sequence[Stage], options: RunOptions) 
 
 def _earlier_of(runs: Sequence[Run], stage: Stage, current: Run | None, *, alone: bool) -> Earlier | None:
     """The newest attempt at a stage; None if it did not pass. One that only asked a person has done nothing."""
-    cache, asked = "run" if alone and stage.cache == "never" else stage.cache, False
+    cache = "run" if alone and stage.cache == "never" else stage.cache
     for run in runs:
         if cache == "never" or (cache == "run" and run is not current):
             continue
         for attempt in reversed(run.tries_of(stage.name)):
             if not attempt.asked:
-                found = Earlier(run=attempt.source or run.id, attempt=attempt, asked=asked)
+                found = Earlier(run=attempt.source or run.id, attempt=attempt)
                 return found if attempt.status in BEHIND else None
-            asked = True
     return None
 
 

@@ -39,6 +39,11 @@ def thing(target: str) -> str:
     return f"target:{target}"
 
 
+def holder(permit: Permit, target: str) -> Seat | None:
+    """The seat of a run that works on a target, or waits for it."""
+    return next((seat for seat in permit.seats if thing(target) in seat.wants), None)
+
+
 def command_name(driver: str, run: str) -> str:
     """The name of the lock of the commands of a run (`moot.place.locks.CommandLock`)."""
     return f"{driver}.{run}"
@@ -79,9 +84,7 @@ def unmark(work: Any, pack: PipelinePack, document: str, stage: str) -> None:
     state = work.state("document", document)
     if found is None or not state.status:
         return
-    values, removed = documents.unmarked([found])
-    known = {at: value for at, value in values.items() if at in state.leaves}
-    change = documents.DocumentChange(author=stage, values=known, removed=removed)
+    change = documents.DocumentChange(stage, *documents.unmarked([found]))
     for command in documents.commands(pack, documents.ref_of(state), state, [change]):
         work.do("document", document, command)
 
@@ -103,20 +106,20 @@ def busy(run: Run, seat: Seat) -> Held:
 def awaited(site: Site, seat: Seat) -> AwaitedRun:
     """Who has a seat: which run, what it does, since when, and in which process."""
     run: Run = states.state(site.engine.read(), "run", seat.run)[0]
-    last, title = run.running, run.title or run.target
-    if last is None:
-        return AwaitedRun(run.id, title, since=seat.at, pid=run.pid)
-    return AwaitedRun(run.id, title, last.stage, last.at, run.pid)
+    last = run.running
+    stage, since = (last.stage, last.at) if last is not None else ("", seat.at)
+    return AwaitedRun(run.id, run.title or run.target, stage, since, run.pid)
 
 
 def waited(site: Site, run: str, check: Callable[[], None]) -> Iterator[tuple[Seat, ...]]:
     """Wait until a run holds its seat. Yields those that it waits for, again and again. `check` may raise."""
-    while (mine := (now := permit(site)).seat(run)) is not None and not mine.held:
-        before = now.in_the_way(run)
-        if any(not is_alive(site.place.state, seat.driver) for seat in before):
-            settle_dead(site)
-            continue
-        yield before
+    while True:
+        settle_dead(site)
+        now = permit(site)
+        mine = now.seat(run)
+        if mine is None or mine.held:
+            return
+        yield now.in_the_way(run)
         check()
         listen(site)
 

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 FILE = "file:"
 _PRESENTATION = ("title", "timeout", "after")  # do not change a result
-_declared: dict[tuple[str, str, str, str], tuple[Stage, str]] = {}  # the digests of declarations, in this process
 
 
 def inputs_of(
@@ -49,7 +48,8 @@ def inputs_of(
 
     `files`: digests by path. `answer`: the blob with the answer of the stage before. `more`: what the pack adds.
     """
-    found = {"declaration": _declaration(pack, version, stage)}
+    declared = {name: value for name, value in stage.plain().items() if name not in _PRESENTATION}
+    found = {"declaration": _digest([pack.version, version, declared])}
     if command:
         found["command"] = _digest(list(command))
     for role in stage.reads:
@@ -64,16 +64,6 @@ def inputs_of(
     if ANSWER in stage.reads:
         found["answer"] = answer or NONE
     return {**found, **{f"also:{name}": _digest(value) for name, value in (more or {}).items()}}
-
-
-def _declaration(pack: PipelinePack, version: str, stage: Stage) -> str:
-    known = _declared.get((pack.name, pack.version, version, stage.name))
-    if known is not None and known[0] is stage:
-        return known[1]
-    declared = {name: value for name, value in stage.plain().items() if name not in _PRESENTATION}
-    found = _digest([pack.version, version, declared])
-    _declared[pack.name, pack.version, version, stage.name] = stage, found
-    return found
 
 
 def outputs_of(stage: Stage, target: Target, files: Mapping[str, str], leaves: Mapping[str, Any]) -> dict[str, str]:

@@ -17,13 +17,13 @@ from moot.core.errors import Unavailable
 from moot.core.record import Record
 from moot.place import gitdir
 from moot.place.git import Git, GitFailed
-from moot.runs.contents import is_temporary
+from moot.runs.contents import is_of, is_temporary
 from moot.runs.contract import Problem, StageError
 from moot.runs.file_digests import FileDigests, mark_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from moot.place import Place
 
@@ -57,14 +57,14 @@ class Surroundings:
         found = {path: digest for path, place in self._files() if (digest := self._digest(place))}
         return Snapshot(found, dict(self._git()) if self._common else {})
 
-    def problems(self, before: Snapshot, after: Snapshot, allowed: Iterable[str]) -> Iterator[Problem]:
+    def problems(self, before: Snapshot, after: Snapshot, allowed: Collection[str]) -> Iterator[Problem]:
         """What changed in between, besides the `allowed` paths; one that ends with `/` is a folder."""
         names = _changed(before.files, after.files)
-        names = [one for one in names if not any(_is_of(one, path) for path in allowed)] if names else []
+        names = [one for one in names if not is_of(one, allowed)]
         ignored = self._ignored_paths() if names else ()
         for path in names:
             rule = os.path.basename(path) == ".gitignore" and _is_beside(path, before.files)
-            if rule or not any(_is_of(path, one) for one in ignored):
+            if rule or not is_of(path, ignored):
                 yield Problem("changed while the stage ran, which may not write it", path=path)
         for name in _changed(before.git, after.git):
             yield _git_problem(name, before.git.get(name), after.git.get(name))
@@ -171,10 +171,6 @@ def _text(path: str) -> str:
 
 def _changed(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
     return [] if before == after else sorted(one for one in {*before, *after} if before.get(one) != after.get(one))
-
-
-def _is_of(path: str, other: str) -> bool:
-    return path == other or (other.endswith("/") and path.startswith(other))
 
 
 def _is_beside(path: str, before: Mapping[str, str]) -> bool:

@@ -112,7 +112,11 @@ def _repeated(
 
         def act(work: Any, found: Any = tuple(found), recorded: Any = recorded) -> None:
             idle = not work.state("permit", STAGES).seats
-            recorded[:] = [one for one in found if idle and _repeat(work, options, *one)]
+            recorded[:] = [
+                one
+                for one in found
+                if idle and one[0].record.repeat(work, one[0].history.current, options, one[1], one[2])
+            ]
 
         if found:
             site.commit(act, [question for run, _, _ in found for question in run.record.asks()])
@@ -120,10 +124,6 @@ def _repeated(
             yield run.opened()
             yield from run.told_reused(run.stages, plan)
             yield run.ended()
-
-
-def _repeat(work: Any, options: RunOptions, run: TargetRun, plan: Plan, now: TargetState) -> bool:
-    return run.record.repeat(work, run.history.current, options, plan, now)
 
 
 def _repeatable(run: TargetRun) -> tuple[TargetRun, Plan, TargetState] | None:

@@ -107,7 +107,7 @@ def test_a_skip_by_the_agent_is_held_to_the_criteria(notes):
     [
         ("open(report, 'a').write('- Three')", "reports/a.md: skipped, but changed"),
         ("os.unlink(report)", "reports/a.md: skipped, but changed"),
-        (CHANGE_NOTE.format(change='data["draft"] = {"words": 3}'), "/draft/words: skipped, but changed"),
+        (CHANGE_NOTE.format(change='data["draft"] = {"words": 3}'), "/draft of the document: skipped, but changed"),
     ],
 )
 def test_an_agent_that_changes_anything_cannot_say_that_there_was_nothing_to_do(notes, change, said):
