@@ -79,7 +79,9 @@ def _overhead(stage: Stage) -> list[Row]:
     about = "A stage, from the end of the one before in the log to its own, beside subprocess.run of the same command"
     whole = f"A run of {STAGES} such stages, from its opening to its end in the log, divided by {STAGES}"
     return [
-        Row("stage.overhead", empty.stage, "times bare", "<= 2.5", f"{about}, an empty one for the shell: {empty.said}."),
+        Row(
+            "stage.overhead", empty.stage, "times bare", "<= 2.5", f"{about}, an empty one for the shell: {empty.said}."
+        ),
         Row(
             "stage.overhead_least", empty.least, "times bare", None, "The same, the fastest of all beside the fastest."
         ),
