@@ -19,7 +19,7 @@ from moot.place.private_files import outside
 from moot.runs import commands, contents, documents, step_keys
 from moot.runs.answers import NoAnswer, yaml_answer
 from moot.runs.contract import Problem, ProgramRunner, StageError, StageOutput
-from moot.runs.history import changed, word
+from moot.runs.step_keys import changed, word
 from moot.runs.surroundings import Surroundings
 from moot.views import queries
 
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
     from moot.place.locks import CommandLock
     from moot.place.processes import Ran
+    from moot.runs.consent import PinnedHandler
+    from moot.runs.contract import StageInput, Target
     from moot.runs.preparation import Preparation, Prepared, TargetState
     from moot.runs.record import Started
     from moot.runs.site import Site
@@ -138,9 +140,9 @@ class Performance:
                 output = self._built_in(prepared)
             else:
                 before = before or self._around.look()
-                ran = self._commanded(prepared, progress)
+                ran = self._commanded(prepared.given, prepared.pinned, progress)
                 work = work.replace(ran=ran)
-                output = self._answered(prepared, ran)
+                output = self._answered(prepared, ran, prepared.pinned.handler.timeout)
             self._apply(prepared, output)
             work = work.replace(output=output)
         except StageError as error:
@@ -173,10 +175,9 @@ class Performance:
         new = {path: data for path, data in found.files.items() if path not in same}
         contents.write(target.root, new, now, target.folders)
 
-    def _commanded(self, prepared: Prepared, progress: Callable[[float], None]) -> Ran:
+    def _commanded(self, given: StageInput, pinned: PinnedHandler, progress: Callable[[float], None]) -> Ran:
         """Run the command of a stage to its end, in the root of the worktree."""
-        site, given, begun = self.site, prepared.given, time.monotonic()
-        assert prepared.pinned is not None
+        site, begun = self.site, time.monotonic()
 
         def alive() -> None:
             progress(time.monotonic() - begun)
@@ -191,7 +192,7 @@ class Performance:
             own[VARIABLE] = place.root
         try:
             ran = commands.run(
-                prepared.pinned,
+                pinned,
                 commands.CommandInput(
                     brief=self.pipeline.prompt(given),
                     env=site.env,
@@ -201,7 +202,7 @@ class Performance:
                     hold=(self.lock.file,),
                     started=self.lock.started,
                     mark=self.lock.mark,
-                    words=_words(prepared),
+                    words=_words(given.target),
                     cancel=self.cancel,
                     cwd="" if inside else given.target.root,
                 ),
@@ -212,11 +213,10 @@ class Performance:
             raise KeyboardInterrupt
         return ran
 
-    def _answered(self, prepared: Prepared, ran: Ran) -> StageOutput:
+    def _answered(self, prepared: Prepared, ran: Ran, timeout: float) -> StageOutput:
         """What a command did, by its exit code and its answer. Raises `StageError` if it failed."""
-        assert prepared.command is not None
         if ran.timed_out:
-            raise StageError(f"timed out after {prepared.command.timeout:g} s")
+            raise StageError(f"timed out after {timeout:g} s")
         if ran.signal:
             raise StageError(f"killed by signal {ran.signal}")
         failed = f"exit code {ran.code}{_last_line(ran)}" if ran.code not in (0, WARNED) else ""
@@ -341,9 +341,8 @@ class Performance:
         return problems
 
 
-def _words(prepared: Prepared) -> dict[str, str]:
+def _words(target: Target) -> dict[str, str]:
     """The paths of roles with one file, and of the document. None of them can be taken for an option."""
-    target = prepared.given.target
     named = {"document": (target.document.path,)} if target.document is not None and target.document.path else {}
     single = {role: paths[0] for role, paths in {**named, **target.paths}.items() if len(paths) == 1}
     return {f"{{{role}}}": f"./{path}" if path.startswith("-") else path for role, path in single.items()}
