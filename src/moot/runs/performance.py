@@ -69,42 +69,7 @@ class StageWork(Record):
         return {**found, **told, "problems": problems}
 
 
-class Programs(ProgramRunner):
-    """Runs the programs of a built-in stage in the root of the target, with the caller's environment.
-
-    They run what agents wrote, such as tests: such a program is no person.
-    """
-
-    def __init__(self, site: Site, run: str, root: str, lock: CommandLock, cancel: Callable[[], bool] | None) -> None:
-        own = {name: value for name, value in site.env.items() if not name.startswith("MOOT_")}
-        self._root, self._env, self._lock, self._cancel = root, {**own, "MOOT_RUN": run}, lock, cancel
-
-    def run(self, argv: Sequence[str], *, stdin: bytes, timeout: float, keep: int) -> Ran:
-        try:
-            ran = processes.run(
-                argv,
-                cwd=self._root,
-                env=self._env,
-                keep=keep,
-                apart=True,
-                stdin=stdin,
-                timeout=timeout,
-                cancel=self._cancel,
-                hold=(self._lock.file,),
-                leave=False,
-                started=self._lock.started,
-                mark=self._lock.mark,
-            )
-        except processes.NotStarted as error:
-            raise StageError(f"{argv[0]} cannot be run: {error.why}") from error
-        if ran.timed_out:
-            raise StageError(f"timed out after {timeout:g} s")
-        if ran.cancelled:
-            raise KeyboardInterrupt
-        return ran
-
-
-class Performance:
+class Performance(ProgramRunner):
     """Does the work of the stages of one run, and judges it.
 
     `lock`: for the commands of the run. `cancel`: asked now and then whether to stop.
@@ -119,10 +84,9 @@ class Performance:
         output: bool,
         cancel: Callable[[], bool] | None,
     ) -> None:
-        self.preparation, self.run, self.lock, self.cancel = preparation, run, lock, cancel
+        self.preparation, self.id, self.lock, self.cancel = preparation, run, lock, cancel
         self.site: Site = preparation.site
         self.pipeline, self.target = preparation.pipeline, preparation.target
-        self.programs = Programs(self.site, run, self.target.root, lock, cancel)
         self._show = self.site.output if output else None
         self._around = Surroundings(self.site.place, self.target.root)
 
@@ -186,7 +150,7 @@ class Performance:
             except Unavailable:
                 pass  # the command goes on
 
-        own, place = {"MOOT_RUN": self.run, "MOOT_STAGE": given.stage.name}, site.place
+        own, place = {"MOOT_RUN": self.id, "MOOT_STAGE": given.stage.name}, site.place
         inside = not outside(os.path.realpath(given.target.root), os.path.realpath(place.root))
         if VARIABLE in site.env or place.root == place.common or not inside:
             own[VARIABLE] = place.root
@@ -236,6 +200,35 @@ class Performance:
         if failed:
             raise StageError(failed)
         return found.replace(warnings=_warnings(ran)) if ran.code == WARNED and not found.warnings else found
+
+    def run(self, argv: Sequence[str], *, stdin: bytes, timeout: float, keep: int) -> Ran:
+        """Run a program of a built-in stage in the root of the target, with the caller's environment.
+
+        It runs what agents wrote, such as tests: such a program is no person.
+        """
+        env = {name: value for name, value in self.site.env.items() if not name.startswith("MOOT_")}
+        try:
+            ran = processes.run(
+                argv,
+                cwd=self.target.root,
+                env={**env, "MOOT_RUN": self.id},
+                keep=keep,
+                apart=True,
+                stdin=stdin,
+                timeout=timeout,
+                cancel=self.cancel,
+                hold=(self.lock.file,),
+                leave=False,
+                started=self.lock.started,
+                mark=self.lock.mark,
+            )
+        except processes.NotStarted as error:
+            raise StageError(f"{argv[0]} cannot be run: {error.why}") from error
+        if ran.timed_out:
+            raise StageError(f"timed out after {timeout:g} s")
+        if ran.cancelled:
+            raise KeyboardInterrupt
+        return ran
 
     # --- the verdict --------------------------------------------------------------------------------------------------
 
@@ -303,7 +296,7 @@ class Performance:
         if target.document is not None and target.document.path:
             yield target.document.path
         for run in queries.things(self.site.engine.read(), "run", _DOCUMENT_EVENTS, ended=True):
-            if run.id != self.run and run.target and not (run.ended and run.ended < begun.attempt.at):
+            if run.id != self.id and run.target and not (run.ended and run.ended < begun.attempt.at):
                 for one in run.tries:
                     yield from one.writes
 

@@ -241,7 +241,7 @@ class TargetRun:
             self.history,
             answer=self._answer,
             attempt=self.record.attempts(stage) + 1,
-            programs=self._performing().programs,
+            programs=self._performing(),
         )
 
     def _stage(
