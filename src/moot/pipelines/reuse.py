@@ -29,7 +29,7 @@ from __future__ import annotations
 
 from moot.core.record import Record
 from moot.core.run import BEHIND, INTERRUPTED
-from moot.runs import history, step_keys
+from moot.runs import step_keys
 from moot.runs.contents import NONE, is_of
 
 TYPE_CHECKING = False
@@ -133,7 +133,7 @@ def plan(
             if edited and then is not None and name in left:
                 left[name] = then
             now = {**now, name: then} if then is not None else {n: one for n, one in now.items() if n != name}
-        names = history.changed(before, now)
+        names = step_keys.changed(before, now)
         outputs = found.attempt.outputs
         gone = [name for name, one in documents(stage).items() if one == step_keys.EMPTY != outputs.get(name, one)]
         reason = step_keys.said(names) if names else _removed(gone) or stale(stage, found)

@@ -19,7 +19,7 @@ from moot.place.private_files import outside
 from moot.runs import commands, contents, documents, step_keys
 from moot.runs.answers import NoAnswer, yaml_answer
 from moot.runs.contract import Problem, ProgramRunner, StageError, StageOutput
-from moot.runs.history import changed, word
+from moot.runs.step_keys import changed, word
 from moot.runs.surroundings import Surroundings
 from moot.views import queries
 
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
     from moot.place.locks import CommandLock
     from moot.place.processes import Ran
+    from moot.runs.consent import PinnedHandler
+    from moot.runs.contract import StageInput, Target
     from moot.runs.preparation import Preparation, Prepared, TargetState
     from moot.runs.record import Started
     from moot.runs.site import Site
@@ -67,42 +69,7 @@ class StageWork(Record):
         return {**found, **told, "problems": problems}
 
 
-class Programs(ProgramRunner):
-    """Runs the programs of a built-in stage in the root of the target, with the caller's environment.
-
-    They run what agents wrote, such as tests: such a program is no person.
-    """
-
-    def __init__(self, site: Site, run: str, root: str, lock: CommandLock, cancel: Callable[[], bool] | None) -> None:
-        own = {name: value for name, value in site.env.items() if not name.startswith("MOOT_")}
-        self._root, self._env, self._lock, self._cancel = root, {**own, "MOOT_RUN": run}, lock, cancel
-
-    def run(self, argv: Sequence[str], *, stdin: bytes, timeout: float, keep: int) -> Ran:
-        try:
-            ran = processes.run(
-                argv,
-                cwd=self._root,
-                env=self._env,
-                keep=keep,
-                apart=True,
-                stdin=stdin,
-                timeout=timeout,
-                cancel=self._cancel,
-                hold=(self._lock.file,),
-                leave=False,
-                started=self._lock.started,
-                mark=self._lock.mark,
-            )
-        except processes.NotStarted as error:
-            raise StageError(f"{argv[0]} cannot be run: {error.why}") from error
-        if ran.timed_out:
-            raise StageError(f"timed out after {timeout:g} s")
-        if ran.cancelled:
-            raise KeyboardInterrupt
-        return ran
-
-
-class Performance:
+class Performance(ProgramRunner):
     """Does the work of the stages of one run, and judges it.
 
     `lock`: for the commands of the run. `cancel`: asked now and then whether to stop.
@@ -117,10 +84,9 @@ class Performance:
         output: bool,
         cancel: Callable[[], bool] | None,
     ) -> None:
-        self.preparation, self.run, self.lock, self.cancel = preparation, run, lock, cancel
+        self.preparation, self.id, self.lock, self.cancel = preparation, run, lock, cancel
         self.site: Site = preparation.site
         self.pipeline, self.target = preparation.pipeline, preparation.target
-        self.programs = Programs(self.site, run, self.target.root, lock, cancel)
         self._show = self.site.output if output else None
         self._around = Surroundings(self.site.place, self.target.root)
 
@@ -138,9 +104,9 @@ class Performance:
                 output = self._built_in(prepared)
             else:
                 before = before or self._around.look()
-                ran = self._commanded(prepared, progress)
+                ran = self._commanded(prepared.given, prepared.pinned, progress)
                 work = work.replace(ran=ran)
-                output = self._answered(prepared, ran)
+                output = self._answered(prepared, ran, prepared.pinned.handler.timeout)
             self._apply(prepared, output)
             work = work.replace(output=output)
         except StageError as error:
@@ -173,10 +139,9 @@ class Performance:
         new = {path: data for path, data in found.files.items() if path not in same}
         contents.write(target.root, new, now, target.folders)
 
-    def _commanded(self, prepared: Prepared, progress: Callable[[float], None]) -> Ran:
+    def _commanded(self, given: StageInput, pinned: PinnedHandler, progress: Callable[[float], None]) -> Ran:
         """Run the command of a stage to its end, in the root of the worktree."""
-        site, given, begun = self.site, prepared.given, time.monotonic()
-        assert prepared.pinned is not None
+        site, begun = self.site, time.monotonic()
 
         def alive() -> None:
             progress(time.monotonic() - begun)
@@ -185,13 +150,13 @@ class Performance:
             except Unavailable:
                 pass  # the command goes on
 
-        own, place = {"MOOT_RUN": self.run, "MOOT_STAGE": given.stage.name}, site.place
+        own, place = {"MOOT_RUN": self.id, "MOOT_STAGE": given.stage.name}, site.place
         inside = not outside(os.path.realpath(given.target.root), os.path.realpath(place.root))
         if VARIABLE in site.env or place.root == place.common or not inside:
             own[VARIABLE] = place.root
         try:
             ran = commands.run(
-                prepared.pinned,
+                pinned,
                 commands.CommandInput(
                     brief=self.pipeline.prompt(given),
                     env=site.env,
@@ -201,7 +166,7 @@ class Performance:
                     hold=(self.lock.file,),
                     started=self.lock.started,
                     mark=self.lock.mark,
-                    words=_words(prepared),
+                    words=_words(given.target),
                     cancel=self.cancel,
                     cwd="" if inside else given.target.root,
                 ),
@@ -212,11 +177,10 @@ class Performance:
             raise KeyboardInterrupt
         return ran
 
-    def _answered(self, prepared: Prepared, ran: Ran) -> StageOutput:
+    def _answered(self, prepared: Prepared, ran: Ran, timeout: float) -> StageOutput:
         """What a command did, by its exit code and its answer. Raises `StageError` if it failed."""
-        assert prepared.command is not None
         if ran.timed_out:
-            raise StageError(f"timed out after {prepared.command.timeout:g} s")
+            raise StageError(f"timed out after {timeout:g} s")
         if ran.signal:
             raise StageError(f"killed by signal {ran.signal}")
         failed = f"exit code {ran.code}{_last_line(ran)}" if ran.code not in (0, WARNED) else ""
@@ -236,6 +200,35 @@ class Performance:
         if failed:
             raise StageError(failed)
         return found.replace(warnings=_warnings(ran)) if ran.code == WARNED and not found.warnings else found
+
+    def run(self, argv: Sequence[str], *, stdin: bytes, timeout: float, keep: int) -> Ran:
+        """Run a program of a built-in stage in the root of the target, with the caller's environment.
+
+        It runs what agents wrote, such as tests: such a program is no person.
+        """
+        env = {name: value for name, value in self.site.env.items() if not name.startswith("MOOT_")}
+        try:
+            ran = processes.run(
+                argv,
+                cwd=self.target.root,
+                env={**env, "MOOT_RUN": self.id},
+                keep=keep,
+                apart=True,
+                stdin=stdin,
+                timeout=timeout,
+                cancel=self.cancel,
+                hold=(self.lock.file,),
+                leave=False,
+                started=self.lock.started,
+                mark=self.lock.mark,
+            )
+        except processes.NotStarted as error:
+            raise StageError(f"{argv[0]} cannot be run: {error.why}") from error
+        if ran.timed_out:
+            raise StageError(f"timed out after {timeout:g} s")
+        if ran.cancelled:
+            raise KeyboardInterrupt
+        return ran
 
     # --- the verdict --------------------------------------------------------------------------------------------------
 
@@ -303,7 +296,7 @@ class Performance:
         if target.document is not None and target.document.path:
             yield target.document.path
         for run in queries.things(self.site.engine.read(), "run", _DOCUMENT_EVENTS, ended=True):
-            if run.id != self.run and run.target and not (run.ended and run.ended < begun.attempt.at):
+            if run.id != self.id and run.target and not (run.ended and run.ended < begun.attempt.at):
                 for one in run.tries:
                     yield from one.writes
 
@@ -341,9 +334,8 @@ class Performance:
         return problems
 
 
-def _words(prepared: Prepared) -> dict[str, str]:
+def _words(target: Target) -> dict[str, str]:
     """The paths of roles with one file, and of the document. None of them can be taken for an option."""
-    target = prepared.given.target
     named = {"document": (target.document.path,)} if target.document is not None and target.document.path else {}
     single = {role: paths[0] for role, paths in {**named, **target.paths}.items() if len(paths) == 1}
     return {f"{{{role}}}": f"./{path}" if path.startswith("-") else path for role, path in single.items()}

@@ -20,11 +20,10 @@ from moot.core.text import bullets, command_line, unbroken
 from moot.place.locks import CommandLock
 from moot.runs import seats
 from moot.runs.contract import StageError, StageWaits
-from moot.runs.history import runs_of, usual_seconds
+from moot.runs.history import History, history_of, plan, runs_of, usual_seconds
 from moot.runs.performance import Performance
 from moot.runs.preparation import Preparation, Unmet, too_early
 from moot.runs.record import RunRecord
-from moot.runs.reuse import History, history_of, plan
 from moot.runs.steps import INTERRUPTION, PipelineStep
 from moot.views import states
 
@@ -36,10 +35,10 @@ if TYPE_CHECKING:
     from moot.core.deciders.permit import Seat
     from moot.place.locks import Driver
     from moot.runs.contract import Pipeline, Target
+    from moot.runs.history import Plan
     from moot.runs.performance import StageWork
     from moot.runs.preparation import Prepared, TargetState
     from moot.runs.record import Started
-    from moot.runs.reuse import Plan
     from moot.runs.site import Site
     from moot.runs.stage import Stage
     from moot.runs.steps import RunOptions
@@ -242,7 +241,7 @@ class TargetRun:
             self.history,
             answer=self._answer,
             attempt=self.record.attempts(stage) + 1,
-            programs=self._performing().programs,
+            programs=self._performing(),
         )
 
     def _stage(

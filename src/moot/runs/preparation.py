@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from moot.runs.consent import PinnedHandler
     from moot.runs.contents import Contents
     from moot.runs.contract import ProgramRunner, StageOutput, Target
-    from moot.runs.reuse import History
+    from moot.runs.history import History
     from moot.runs.site import Site
     from moot.runs.stage import Stage
 
@@ -66,8 +66,7 @@ class Prepared(Record):
     inputs: Mapping[str, str]
     now: TargetState
     checks: tuple[str, ...]
-    command: Handler | None = None
-    pinned: PinnedHandler | None = None  # the command as it was allowed, if one is needed
+    pinned: PinnedHandler | None = None  # its command as it was allowed, if one is needed
     early: StageOutput | None = None  # the code found that there is nothing to do
 
     @property
@@ -172,7 +171,6 @@ class Preparation:
             inputs=self.inputs(stage, now, answer),
             now=now,
             checks=tuple(name for name, checked in checks.items() if checked),
-            command=self.command(stage) if pinned is not None else None,
             pinned=pinned,
             early=early,
         )

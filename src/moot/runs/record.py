@@ -36,16 +36,17 @@ from moot.views import states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Any
 
+    from moot.core.deciders.document import Document
     from moot.core.run import Run, StageTry
     from moot.engine.engine import Outcome
     from moot.place.processes import Ran
     from moot.runs.contract import Pipeline, Target
+    from moot.runs.history import Plan
     from moot.runs.performance import StageWork
     from moot.runs.preparation import Preparation, Prepared, TargetState
-    from moot.runs.reuse import Plan
     from moot.runs.site import Site
     from moot.runs.stage import Stage
     from moot.runs.steps import RunOptions
@@ -192,7 +193,7 @@ class RunRecord:
         return self._started(prepared, outcome)
 
     def _start_of(self, prepared: Prepared, reason: str) -> StartStage:
-        stage, command = prepared.stage, prepared.command
+        stage, command = prepared.stage, prepared.pinned.handler if prepared.pinned is not None else None
         return StartStage(
             stage=stage.name,
             who=command.name if command is not None else "",
@@ -212,13 +213,15 @@ class RunRecord:
 
     def _is_still(self, work: Any, now: TargetState) -> bool:
         (files,) = (work.facts.find(*question) for question in self.asks())
-        return dict(files) == dict(now.digests) and self._leaves(work) == now.leaves
+        document = self._document(work)
+        leaves = document.leaves if document is not None else {}
+        return dict(files) == dict(now.digests) and leaves == now.leaves
 
     def _start(self, work: Any, prepared: Prepared, command: StartStage) -> None:
         """Start it, unless something has changed."""
         if self._is_still(work, prepared.now):
             self._do(work, command)
-            if self._has_document(work):
+            if self._document(work) is not None:
                 self._change(work, [_unmarked(prepared.stage), *self._noted(work, prepared.stage)])
 
     def _started(self, prepared: Prepared, outcome: Outcome) -> Started | None:
@@ -317,7 +320,7 @@ class RunRecord:
     def _show(self, work: Any, *, fresh: bool) -> None:
         """Let the file show the document of this target, without the markers of earlier runs: they no longer count."""
         ref = self.target.document
-        if ref is not None and self._has_document(work):
+        if ref is not None and self._document(work) is not None:
             work.do("document", ref.key, ShowDocument(path=ref.path))
             if fresh:
                 self._change(work, map(_unmarked, self.pack.stages))
@@ -326,14 +329,14 @@ class RunRecord:
         """What a stage that passed changes in the document, with its marker."""
         output = work.output
         yield from documents.by_author(self.pack, stage, output.document, output.removed)
-        if not self._has_document(commit):
+        if self._document(commit) is None:
             yield from map(_unmarked, self.pack.stages[self.pack.stages.index(stage) + 1 :])
         yield documents.DocumentChange(stage.name, documents.marked(stage, output.skip), stage.claims)
         yield from self._noted(commit, stage, errors=output.errors, warnings=output.warnings)
 
     def _failure(self, commit: Any, stage: Stage, error: StageError) -> Iterator[documents.DocumentChange]:
         """What a stage that failed changes: its marker is taken back, no matter who set it, and its error is noted."""
-        opened = self._has_document(commit)
+        opened = self._document(commit) is not None
         if error.document and not documents.foreign(self.pack, stage, error.document):
             yield from documents.by_author(self.pack, stage, error.document, ())
             opened = True
@@ -342,14 +345,11 @@ class RunRecord:
         counted = len(error.problems) > 1 and error.text.endswith(f"{len(error.problems)} problems")
         yield from self._noted(commit, stage, [one.said for one in error.problems] if counted else [error.text])
 
-    def _has_document(self, work: Any) -> bool:
+    def _document(self, work: Any) -> Document | None:
+        """The state of its document; None if there is none."""
         ref = self.target.document
-        return ref is not None and bool(work.state("document", ref.key).status)
-
-    def _leaves(self, work: Any) -> Mapping[str, Any]:
-        ref = self.target.document
-        found: Mapping[str, Any] = work.state("document", ref.key).leaves if ref is not None else {}
-        return found
+        state: Document | None = work.state("document", ref.key) if ref is not None else None
+        return state if state is not None and state.status else None
 
     def _change(self, work: Any, changes: Iterable[documents.DocumentChange]) -> None:
         ref = self.target.document
@@ -364,7 +364,8 @@ class RunRecord:
         spec = self.pack.pipeline
         if spec is None or self.target.document is None:
             return
-        leaves, label = self._leaves(work), self.pipeline.label(stage)
+        leaves = work.state("document", self.target.document.key).leaves
+        label = self.pipeline.label(stage)
         for pointer, texts in ((spec.errors, errors), (spec.warnings, warnings)):
             values = documents.noted(leaves, pointer, label, texts)
             if values:

@@ -18,7 +18,6 @@ from hashlib import sha256  # noqa: TID253 (this module itself is loaded on dema
 from moot.core.json_codec import dumps_sorted
 from moot.runs import documents
 from moot.runs.contents import NONE, is_of
-from moot.runs.history import word
 from moot.runs.stage import ANSWER, DOCUMENT, EVERY
 
 TYPE_CHECKING = False
@@ -86,6 +85,29 @@ def owned_parts(stage: Stage, leaves: Mapping[str, Any]) -> dict[str, str]:
 
 def key_of(inputs: Mapping[str, str]) -> str:
     return _digest(dict(inputs))
+
+
+def changed(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
+    """The inputs that differ between two attempts at a stage, in order."""
+    return [name for name in dict.fromkeys((*before, *after)) if before.get(name) != after.get(name)]
+
+
+def word(name: str) -> str:
+    """An input of a stage, as people call it."""
+    kind, _, rest = name.partition(":")
+    match kind:
+        case "file" | "also":
+            return rest
+        case "document":
+            return f"{rest} of the document"
+        case "parameter":
+            return f"the parameter {rest}"
+        case "declaration":
+            return "the declaration of the stage"
+        case "answer":
+            return "the answer of the stage before"
+        case _:
+            return f"the {name} of the stage"
 
 
 def said(names: Sequence[str]) -> str:

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
     from moot.core.run import Run
     from moot.runs.contract import Pipeline, Target
+    from moot.runs.history import Plan
     from moot.runs.preparation import TargetState
-    from moot.runs.reuse import Plan
     from moot.runs.site import Site
     from moot.runs.steps import RunOptions
 

@@ -12,7 +12,8 @@ from moot.core.principal import name_of
 from moot.core.record import Record
 from moot.core.text import age, command_line, counted, fence, one_line, option
 from moot.engine.clock import local
-from moot.runs.history import changed, runs_of, word
+from moot.runs.history import runs_of
+from moot.runs.step_keys import changed, word
 from moot.views import queries, states
 
 TYPE_CHECKING = False
