@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from moot.api.protocol import Protocol
-from moot.pipelines.contract import Pipeline, Problem, StageError, StageInput, StageOutput
+from moot.runs.contract import Pipeline, Problem, StageError, StageInput, StageOutput
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
