@@ -30,7 +30,6 @@ BROAD_EXCEPTS: dict[str, str] = {
     "moot/surfaces/cli/main.py::main": "the outermost edge: whatever happens becomes one sentence and an exit code",
     "moot/runs/effects.py::work": "a thread has no caller: whatever it raises becomes the outcome of the effect",
     "moot/pipelines/waves.py::_worked": "the edge of a thread: what it raised is raised where the targets are awaited",
-    "moot/runs/waves.py::_worked": "the same, in the runner",
     "moot/surfaces/python/following.py::_run": "the edge of a thread: what it could not do is raised where one follows",
     "moot/testing/rehearsal.py::_run": "the edge of a thread: what the script raised, the test raises again",
 }

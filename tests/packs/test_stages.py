@@ -20,6 +20,7 @@ report = "reports/{{stem}}.md"
 
 [[stage]]
 name = "outline"
+task = "Name the headings."
 reads = ["source"]
 owns = ["/outline", "/errors"]
 marker = "/done/outline"
@@ -54,9 +55,11 @@ def test_stages_are_loaded_in_the_order_of_the_file_each_after_the_one_above():
     outline, review = pack.stages
     assert (outline.name, outline.after, outline.timeout) == ("outline", "", 120.0)
     assert (review.after, review.agent, review.label) == ("outline", "required", "review-all")
+    assert (outline.task, outline.agent) == ("Name the headings.", "optional")
     assert pack.pipeline.shared == ("/errors",)
 
 
+RESERVED = (".git/hooks/{stem}", ".Git/", "{folder}/.git/x", "moot.toml", ".moot/x", "../{stem}", "/tmp/{stem}")
 WRONG = [
     # what is replaced in a sound pack, and the key of the problem
     ('"/review", "/errors"', '"/outline/title", "/errors"', "stage[1].owns[0]"),
@@ -70,6 +73,7 @@ WRONG = [
     ('document = "note"', 'document = "other"', "pipeline.document"),
     ("{name}.json", "name.json", "pipeline.document"),
     ("[[stage]]", "[[roles]]", "roles"),
+    *(('"reports/{stem}.md"', f'"{path}"', "pipeline.files.report") for path in RESERVED),
 ]
 
 

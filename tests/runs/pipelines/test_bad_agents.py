@@ -88,12 +88,13 @@ def test_an_answer_that_is_missing_or_invalid_fails_the_stage(notes, answer, sai
     assert said in failure(notes).text
 
 
-def test_a_skip_by_the_agent_is_recorded_with_its_reason(notes):
+def test_a_skip_by_the_agent_is_recorded_with_its_reason_and_it_may_say_so_in_the_document(notes):
     notes.source("reports/a.md", "- One\n- Two\n")
-    notes.agent(SKIP.replace("skip\\n", "skipped\\n"))
+    change = CHANGE_NOTE.format(change='data["done"] |= {"draft": True, "draft_skipped": True}')
+    notes.agent(change + SKIP.replace("skip\\n", "skipped\\n"))
     notes.run()
     assert [step.text for step in notes.steps if step.what == "skipped"] == ["nothing new"]
-    assert notes.note()["done"]["draft_reason"] == "nothing new"
+    assert (notes.note()["done"]["draft_reason"], notes.note()["done"]["draft_skipped"]) == ("nothing new", True)
 
 
 def test_a_skip_by_the_agent_is_held_to_the_criteria(notes):
@@ -126,13 +127,6 @@ def test_nor_can_it_say_so_when_it_is_asked_once_more(notes, change):
     assert notes.steps[-2].problems == ("reports/a.md: skipped, but changed",)
     notes.source("reports/a.md", "- One\n- Two\n- What a person added\n")
     assert "draft_report skipped" in notes.run(resume=True)
-
-
-def test_an_agent_that_skips_may_say_so_in_the_document(notes):
-    notes.source("reports/a.md", "- One\n- Two\n")
-    notes.agent(CHANGE_NOTE.format(change='data["done"] |= {"draft": True, "draft_skipped": True}') + SKIP)
-    notes.run()
-    assert (notes.steps[-1].text, notes.note()["done"]["draft_skipped"]) == ("finished", True)
 
 
 def test_fifty_megabytes_of_output_do_not_hide_the_answer(notes):
@@ -228,11 +222,3 @@ def test_an_agent_that_ruins_the_document_fails_although_its_work_is_done(notes,
     notes.agent(GOOD)
     assert notes.run()[-1] == "ended"
     assert notes.steps[-1].text == "finished"
-
-
-def test_a_document_that_is_deleted_and_written_again_during_a_stage_fails_it_and_keeps_the_values(notes):
-    sync = "subprocess.run([sys.executable, '-m', 'moot', 'run', 'status'], check=True, stdout=subprocess.DEVNULL)\n"
-    notes.agent(GOOD + "os.unlink(note)\n" + sync + "assert os.path.exists(note)")
-    failed = failure(notes)
-    assert (failed.code, failed.problems) == (0, ("notes/a.json: was deleted while the stage ran",))
-    assert notes.note()["outline"] == ["One", "Two"]

@@ -27,15 +27,6 @@ def test_a_stage_that_was_reused_names_what_did_not_change(notes):
         assert part in line
 
 
-def test_a_change_is_named_once(notes):
-    notes.run()
-    notes.source("a.txt", "# Three\n")
-    notes.run()
-    lines = explained(notes, "last", "--stage", "draft_report")
-    assert sum(line.count("a.txt") for line in lines) == 1
-    assert sum(line.count("/outline of the document") for line in lines) == 1
-
-
 def test_a_stage_that_was_refused_says_why(notes):
     (notes.root / "notes").mkdir()
     (notes.root / "notes" / "a.json").write_text('{"outline": ')
@@ -43,14 +34,6 @@ def test_a_stage_that_was_refused_says_why(notes):
     [line] = explained(notes, "last")
     assert line.strip().startswith("outline was not started: ")
     assert "notes/a.json" in line
-
-
-def test_the_path_of_a_file_names_its_newest_run_even_as_a_part_of_another(notes):
-    notes.source("b.txt", "# B\n")
-    notes.run("a.txt")
-    notes.run("a.txt", "b.txt", again=True)
-    newest = next(step.run for step in notes.steps if step.title == "a.txt")
-    assert notes.person.run_status("a.txt").run == newest
 
 
 def test_a_run_is_found_by_each_of_its_files_and_the_list_names_its_target(notes):

@@ -77,19 +77,6 @@ def test_a_second_start_is_refused_with_the_active_stage_or_waits_if_asked(notes
     assert asked[:2] == granted[:2]
 
 
-def test_an_interrupt_is_recorded_as_such_and_the_command_is_ended(notes):
-    notes.agent("open('UP', 'w').write(str(os.getpid()))\ntime.sleep(60)")
-    notes.source(".gitignore", "RAN\nFAULT\nUP\nnotes/\n")
-    command = [sys.executable, "-m", "moot", "--person", "run", "notes", "a.txt"]
-    process = subprocess.Popen(command, cwd=notes.root, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    until(lambda: (notes.root / "UP").exists() and (notes.root / "UP").read_text())
-    process.send_signal(signal.SIGINT)
-    assert process.wait(PATIENCE) == 130
-    assert notes.person.run_status("a.txt").state == "interrupted at draft_report"
-    assert not is_running(int((notes.root / "UP").read_text()))
-    assert notes.drivers() == []
-
-
 DRIVING = """
 import sys
 from moot import Workspace
@@ -106,7 +93,7 @@ with person._workspace.call(person._caller) as call:
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("paths", [["a.txt"], ["a.txt", "b.txt"]])
 def test_a_signal_to_a_pack_that_drives_runs_itself_ends_the_commands_of_all_of_them(notes, number, paths):
     notes.source("b.txt", "# B\n")

@@ -119,20 +119,12 @@ def test_the_error_names_every_command_that_nobody_has_allowed_and_how_to_go_on(
     assert outcomes(person, "src/a.txt") == ["count passed", "judge passed"]
 
 
-def test_a_command_that_failed_names_where_its_output_is(counts):
-    person, root = counts
-    (root / "src" / "a.txt").write_text("many\n" * 9)
-    with pytest.raises(AwaitedFailed) as caught:
-        outcomes(person, "src/a.txt")
-    run = caught.value.details["run"]
-    assert f"`moot run log {run} --stage judge`" in caught.value.remedy
-    assert person.run_log(run, stage="judge").stage == "judge"
-
-
-@pytest.mark.parametrize("path", [".", "src", "src/"])
-def test_a_folder_is_not_a_file(counts, path):
-    with pytest.raises(Usage, match="is a folder"):
-        outcomes(counts[0], path)
+def test_a_folder_and_a_file_of_git_or_moot_are_no_source(counts):
+    person, _ = counts
+    for path, code in ((".", "no_such_file"), ("src/", "no_such_file"), ("moot.toml", "reserved_path")):
+        with pytest.raises(Usage) as caught:
+            outcomes(person, path)
+        assert caught.value.code == code
 
 
 @pytest.mark.parametrize(

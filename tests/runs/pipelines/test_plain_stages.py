@@ -127,15 +127,6 @@ def test_a_file_that_changes_before_the_commit_is_checked_again_before_the_next_
     assert checks.run() == ["lint passed", "review reused"]
 
 
-def test_a_next_stage_that_may_not_start_does_not_cost_the_one_before(checks):
-    checks.person.allow(["checks.review"], revoke=True)
-    with pytest.raises(AwaitedFailed, match=r"review failed: .*checks\.review"):
-        checks.run()
-    assert checks.commits() == [["opened"], ["started"], ["passed"], ["ended"]]
-    checks.person.allow(["checks.review"], yes=True)
-    assert checks.run(resume=True) == ["lint reused", "review passed"]
-
-
 @pytest.mark.parametrize("young", [-1.0, 3600.0], ids=["read again when it changed", "read again each time"])
 def test_consent_that_is_taken_back_while_a_stage_runs_counts_for_the_next(checks, monkeypatch, young):
     monkeypatch.setattr(caches, "YOUNG", young)

@@ -128,13 +128,6 @@ def test_markers_of_an_earlier_run_do_not_count_in_a_new_one(notes):
     assert notes.note()["done"]["polish"] is False
 
 
-def test_the_declarations_can_be_queried(notes):
-    stages = notes.person.run_stages("notes")
-    assert [stage.name for stage in stages] == ALL
-    assert stages[1].full()["owns"] == ["/draft"]
-    assert stages[1].after == "outline"
-
-
 def test_a_dry_run_says_what_would_happen_and_starts_nothing(notes):
     notes.run()
     notes.source("a.txt", "# X\n")

@@ -15,20 +15,6 @@ BOOK, SPEC, METADATA = "app_models_book", "spec/models/book_spec.rb", "tmp/rspec
 PATIENCE = 60
 
 
-def test_a_folder_of_documents_that_leads_elsewhere_is_named_with_what_helps(shop: Shop) -> None:
-    shop.stock("models/book")
-    shop.open()
-    (shop.root.parent / "elsewhere").mkdir()
-    (shop.root / "tmp").mkdir(exist_ok=True)
-    (shop.root / METADATA).symlink_to("../../elsewhere")
-    said = shop.moot("rspec", "cover", "--branch", "--yes", code=1)
-    assert f"{BOOK}.yml cannot be read: " in said
-    assert "points out of" in said
-    assert "Put a regular file there, in a folder of this repository" in said
-    assert "doc restore" not in said
-    assert not list((shop.root.parent / "elsewhere").iterdir())
-
-
 @pytest.mark.proves("S2-HARD-05")
 def test_an_agent_cannot_hide_how_it_makes_tests_pass(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(shop.root.parent / "settings"))

@@ -44,8 +44,7 @@ _SAID = ("messages", "events")
 _FIELDS = ("task", "stamp", "reason", "paths", "creates/title", "creates/body", "creates/extra", "receipt/field")
 # The keys with paths: of files of the pack, and of files in a worktree.
 _FILES = ("messages/*/schema", "events/*/schema", "roles/*/brief")
-_PLACES = "pipeline/files/*"  # one that ends with a slash means a folder
-_PATHS = (*_FILES, "mirrors/*/path", "mirrors/*/flat")
+_PATHS = (*_FILES, "mirrors/*/path", "mirrors/*/flat", "pipeline/files/*")
 
 
 class PackProblem(Record):
@@ -273,7 +272,7 @@ def _rules(data: Mapping[str, Any], name: str | None, *, coded: bool) -> Found:
         yield ("name",), f"{data['name']!r} is reserved; choose another name"
     if "message" in data.get("limits", {}) and size(data["limits"]["message"]) is None:
         yield ("limits", "message"), 'limits.message: expected a size such as "1MiB", from 1KiB to 64MiB'
-    for place, path in (one for keys in (*_PATHS, _PLACES) for one in _at(data, *keys.split("/"))):
+    for place, path in (one for keys in _PATHS for one in _at(data, *keys.split("/"))):
         yield from _outside(place, path.removesuffix("/") if place[0] == "pipeline" else path)
     for role in data.get("roles", ()):
         try:
