@@ -29,6 +29,7 @@ LINES_PER_FUNCTION = 60
 BROAD_EXCEPTS: dict[str, str] = {
     "moot/surfaces/cli/main.py::main": "the outermost edge: whatever happens becomes one sentence and an exit code",
     "moot/runs/effects.py::work": "a thread has no caller: whatever it raises becomes the outcome of the effect",
+    "moot/runs/waves.py::_worked": "the edge of a thread: what it raised is raised where the targets are awaited",
     "moot/pipelines/waves.py::_worked": "the edge of a thread: what it raised is raised where the targets are awaited",
     "moot/surfaces/python/following.py::_run": "the edge of a thread: what it could not do is raised where one follows",
     "moot/testing/rehearsal.py::_run": "the edge of a thread: what the script raised, the test raises again",
@@ -101,9 +102,12 @@ def test_no_function_is_longer_than_a_screen() -> None:
 
 
 def test_no_class_name_is_used_twice() -> None:
-    """The `Workspace` of the Python API stands in front of the one of `moot.api`; no other two share a name."""
+    """The `Workspace` of the Python API stands in front of the one of `moot.api`; no other two share a name.
+
+    `pipelines` stands beside `runs`, which replaces it, with the same names.
+    """
     places: dict[str, list[str]] = {}
-    for source in SOURCES:
+    for source in (one for one in SOURCES if not one.name.startswith("moot/pipelines/")):
         for node in source.tree.body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_") and node.name != "Workspace":
                 places.setdefault(node.name, []).append(source.name)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from moot.place.processes import Ran
     from moot.runs.preparation import Preparation, Prepared, TargetState
     from moot.runs.site import Site
-    from moot.runs.surroundings import Snapshot, Surroundings
+    from moot.runs.surroundings import WatchedWorktree, WorktreeState
 
 WARNED = 2  # the exit code of a command that succeeded with warnings
 _DOCUMENT_EVENTS = 500
@@ -46,7 +46,7 @@ class StageWork(Record):
     seconds: float = 0.0
     after: TargetState | None = None
     leaves: Mapping[str, Any] = {}  # of the document, including what the stage sets
-    around: Snapshot | None = None  # the surroundings after a command
+    around: WorktreeState | None = None  # the surroundings after a command
 
     @property
     def what(self) -> str:
@@ -99,7 +99,7 @@ class Programs(ProgramRunner):
         return ran
 
 
-class Attempt(Record):
+class StageAttempt(Record):
     """One attempt at a stage: what is needed besides what was prepared.
 
     since, at: the position and the time of the commit that started it. before: the surroundings after the command of
@@ -110,14 +110,14 @@ class Attempt(Record):
     since: int
     at: str
     lock: CommandLock
-    around: Surroundings
+    around: WatchedWorktree
     output: bool = False  # show what a command writes
     cancel: Callable[[], bool] | None = None
     progress: Callable[[float], None] = lambda _seconds: None
-    before: Snapshot | None = None
+    before: WorktreeState | None = None
 
 
-def perform(prepared: Prepared, preparation: Preparation, how: Attempt) -> StageWork:
+def perform(prepared: Prepared, preparation: Preparation, how: StageAttempt) -> StageWork:
     """Do the work and judge it. Raises `StageWaits` if it needs an answer first."""
     begun, work = time.monotonic(), StageWork()
     stage, intact = prepared.stage, frozenset[str]()
@@ -193,7 +193,7 @@ def _apply(prepared: Prepared, preparation: Preparation, found: StageOutput) -> 
         contents.write(target.root, new, now, target.folders)
 
 
-def _commanded(prepared: Prepared, preparation: Preparation, how: Attempt) -> Ran:
+def _commanded(prepared: Prepared, preparation: Preparation, how: StageAttempt) -> Ran:
     """Run the command of a stage to its end, in the root of the worktree."""
     site, given, begun = preparation.site, prepared.given, time.monotonic()
     assert prepared.pinned is not None
@@ -289,7 +289,7 @@ def _last_line(ran: Ran) -> str:
 
 
 def _judged(
-    work: StageWork, prepared: Prepared, preparation: Preparation, how: Attempt, ruined: Sequence[Problem]
+    work: StageWork, prepared: Prepared, preparation: Preparation, how: StageAttempt, ruined: Sequence[Problem]
 ) -> StageWork:
     """The work with all its problems. Also of a stage that failed, because what it wrote must be known."""
     error = work.error
@@ -355,7 +355,7 @@ def _criteria(prepared: Prepared, preparation: Preparation, work: StageWork) -> 
     return found
 
 
-def _may_change(prepared: Prepared, preparation: Preparation, how: Attempt) -> Iterator[str]:
+def _may_change(prepared: Prepared, preparation: Preparation, how: StageAttempt) -> Iterator[str]:
     """The files that may change while a command runs: its own, moot's, and those of other runs at the same time."""
     site, target = preparation.site, preparation.target
     yield from target.writes(prepared.stage)

@@ -19,12 +19,12 @@ from moot.place.locks import CommandLock, is_alive
 from moot.runs import contents, seats, step_keys
 from moot.runs.contract import StageError, StageWaits
 from moot.runs.history import runs_of, usual_seconds
-from moot.runs.performance import Attempt, Programs, perform
+from moot.runs.performance import Programs, StageAttempt, perform
 from moot.runs.preparation import Preparation, Unmet, too_early
 from moot.runs.record import RunRecord
-from moot.runs.reuse import History, history_of, plan
+from moot.runs.reuse import TargetHistory, history_of, plan
 from moot.runs.steps import INTERRUPTION, PipelineStep
-from moot.runs.surroundings import Surroundings
+from moot.runs.surroundings import WatchedWorktree
 from moot.views import states
 
 TYPE_CHECKING = False
@@ -38,11 +38,11 @@ if TYPE_CHECKING:
     from moot.runs.performance import StageWork
     from moot.runs.preparation import Prepared, TargetState
     from moot.runs.record import Started
-    from moot.runs.reuse import Plan
+    from moot.runs.reuse import ReusePlan
     from moot.runs.site import Site
     from moot.runs.stage import Stage
     from moot.runs.steps import RunOptions
-    from moot.runs.surroundings import Snapshot
+    from moot.runs.surroundings import WorktreeState
 
 _TRIES = 5  # how often a start is prepared again because something changed
 
@@ -64,12 +64,12 @@ class TargetRun:
         self._driver, self._cancel = driver, cancel
         self.preparation = Preparation(site, pipeline, target)
         self.record = RunRecord(self.preparation, driver.token)
-        self.history = History()
+        self.history = TargetHistory()
         self.stages = chosen_stages(self.pack.stages, options, self.pack.name)
         self._usual: dict[str, float] | None = None  # how long stages take, once it is needed
         self._answer: str | None = None  # the blob with the answer of the stage before
-        self._around: Surroundings | None = None
-        self._before: Snapshot | None = None  # see `Attempt.before`
+        self._around: WatchedWorktree | None = None
+        self._before: WorktreeState | None = None  # see `StageAttempt.before`
         self._at = self.stages[0]
         self._lock: CommandLock | None = None  # from the first stage that runs until the end
         self._awaited: set[str] = set()  # the runs that it has said it waits for
@@ -206,14 +206,14 @@ class TargetRun:
                 problems=problems,
             ) from error
 
-    def _check_asked_for(self, stage: Stage, found: Plan) -> None:
+    def _check_asked_for(self, stage: Stage, found: ReusePlan) -> None:
         """Refuse a stage that would have to run, although another one is to run alone."""
         if self.options.only and stage.name != self.options.only:
             raise too_early(stage, found.reason if stage.name in self.history.earlier else "")
 
     # --- stages -------------------------------------------------------------------------------------------------------
 
-    def plan(self, stages: Sequence[Stage], now: TargetState) -> Plan:
+    def plan(self, stages: Sequence[Stage], now: TargetState) -> ReusePlan:
         """Which of these stages to reuse, as things are now."""
         return plan(
             stages,
@@ -225,7 +225,7 @@ class TargetRun:
             self._answer,
         )
 
-    def _reused(self, stages: Sequence[Stage], found: Plan) -> Iterator[PipelineStep]:
+    def _reused(self, stages: Sequence[Stage], found: ReusePlan) -> Iterator[PipelineStep]:
         whole = len(found.kept) == len(stages) and stages[-1] is self.pack.stages[-1]
         self.record.reuse(stages, found, last=whole)
         self._answer = found.kept[-1].attempt.answer
@@ -233,11 +233,11 @@ class TargetRun:
         if len(found.kept) == len(stages) and not whole:
             self.record.break_off(stages[-1].name, "as asked", STOPPED)
 
-    def told_reused(self, stages: Sequence[Stage], found: Plan) -> Iterator[PipelineStep]:
+    def told_reused(self, stages: Sequence[Stage], found: ReusePlan) -> Iterator[PipelineStep]:
         for earlier, stage in zip(found.kept, stages, strict=False):
             yield self._step("reused", stage, text=f"unchanged since {earlier.run}", warnings=earlier.attempt.warnings)
 
-    def _started(self, stage: Stage, found: Plan, now: TargetState | None) -> Started:
+    def _started(self, stage: Stage, found: ReusePlan, now: TargetState | None) -> Started:
         """Prepare and start a stage. What changes in between is looked at again."""
         for _ in range(_TRIES):
             prepared = self._prepared(stage, now or self.preparation.look())
@@ -267,7 +267,7 @@ class TargetRun:
         estimate = self._estimate(stage)
         said = " ".join(attempt.command) or "built in"
         yield self._step("started", stage, attempt=attempt.attempt, text=said, estimate=estimate)
-        how = Attempt(
+        how = StageAttempt(
             run=self.record.id,
             since=begun.position,
             at=attempt.at,
@@ -312,9 +312,9 @@ class TargetRun:
             self._lock = CommandLock(self.site.place.state, name)
         return self._lock
 
-    def _watched(self) -> Surroundings:
+    def _watched(self) -> WatchedWorktree:
         if self._around is None:
-            self._around = Surroundings(self.site.place, self.target.root)
+            self._around = WatchedWorktree(self.site.place, self.target.root)
         return self._around
 
     def _estimate(self, stage: Stage) -> float:

@@ -38,7 +38,7 @@ class Earlier(Record):
     asked: bool = False
 
 
-class History(Record):
+class TargetHistory(Record):
     """What earlier runs of a target have left."""
 
     current: Run | None = None  # the run to go on with; None to open a new one
@@ -73,14 +73,14 @@ class History(Record):
         return found
 
 
-class Plan(Record):
+class ReusePlan(Record):
     """Reuse the first stages, and why the next one runs; empty if there is none."""
 
     kept: tuple[Earlier, ...] = ()
     reason: str = ""
 
 
-def history_of(runs: Sequence[Run], stages: Sequence[Stage], options: RunOptions) -> History:
+def history_of(runs: Sequence[Run], stages: Sequence[Stage], options: RunOptions) -> TargetHistory:
     """What these runs of a target have left, newest first. `stages`: all of its pipeline."""
     current, alone = _resumed(runs, stages, options), options.only
     earlier = {}
@@ -89,7 +89,7 @@ def history_of(runs: Sequence[Run], stages: Sequence[Stage], options: RunOptions
         if found is not None and stage.name != alone:
             earlier[stage.name] = found
     last = runs[0].tries[-1] if runs and runs[0].tries else None
-    return History(current=current, earlier=earlier, last=last, runs=runs)
+    return TargetHistory(current=current, earlier=earlier, last=last, runs=runs)
 
 
 def _resumed(runs: Sequence[Run], stages: Sequence[Stage], options: RunOptions) -> Run | None:
@@ -119,12 +119,12 @@ def _earlier_of(runs: Sequence[Run], stage: Stage, current: Run | None, *, alone
 def plan(
     stages: Sequence[Stage],
     target: Target,
-    history: History,
+    history: TargetHistory,
     inputs: Callable[[Stage, str | None], dict[str, str]],
     files: Mapping[str, str],
     parts: Callable[[Stage], Mapping[str, str]],
     answer: str | None = None,
-) -> Plan:
+) -> ReusePlan:
     """Which of these stages to reuse. `files`: the digests of all files now.
 
     `inputs`: the table of a stage as things are now, given the answer of the stage before. `parts`: digests of the
@@ -159,17 +159,17 @@ def plan(
         left |= written
         times |= dict.fromkeys(written, found.attempt.ended)
         answer = found.attempt.answer
-    return _without_edited(stages, target, history, Plan(tuple(kept), reason), left, files)
+    return _without_edited(stages, target, history, ReusePlan(tuple(kept), reason), left, files)
 
 
 def _without_edited(
     stages: Sequence[Stage],
     target: Target,
-    history: History,
-    found: Plan,
+    history: TargetHistory,
+    found: ReusePlan,
     left: Mapping[str, str],
     files: Mapping[str, str],
-) -> Plan:
+) -> ReusePlan:
     """The plan without the stages that no longer have left what is there."""
     upto = len(found.kept)
     following = stages[upto] if upto < len(stages) else None
@@ -192,7 +192,7 @@ def _without_edited(
         return found
     edited = ", ".join(path for path, number in firsts.items() if number == cut)
     if cut < upto:
-        return Plan(found.kept[:cut], f"{edited} changed since it passed")
+        return ReusePlan(found.kept[:cut], f"{edited} changed since it passed")
     return found.replace(reason=f"{found.reason}; {edited} changed" if found.reason else f"{edited} changed")
 
 

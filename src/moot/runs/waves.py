@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from moot.core.run import Run
     from moot.runs.contract import Pipeline, Target
     from moot.runs.preparation import TargetState
-    from moot.runs.reuse import Plan
+    from moot.runs.reuse import ReusePlan
     from moot.runs.site import Site
     from moot.runs.steps import RunOptions
 
@@ -138,7 +138,7 @@ def _repeated(site: Site, pipeline: Pipeline, targets: Sequence[Target], options
     return done
 
 
-def _repeat(work: Any, found: tuple[TargetRun, Plan, TargetState], options: RunOptions) -> bool:
+def _repeat(work: Any, found: tuple[TargetRun, ReusePlan, TargetState], options: RunOptions) -> bool:
     run, plan, now = found
     return run.record.repeat(work, run.history.current, options, plan, now)
 
