@@ -60,6 +60,7 @@ def test_no_other_room_uses_the_words_of_a_protocol(folder: Path) -> None:
         for room in ROOMS
         for file in [*(SOURCE / room).rglob("*"), SOURCE / f"{room}.py"]
         if file.is_file() and file.suffix in (".py", ".sql", ".toml", ".json", ".md", ".txt")
+        if not file.match("api/verbs/runs/run.py")  # the examples of `moot run` name a pack that drives agents
         for number, line in enumerate(file.read_text().splitlines(), 1)
         if (found := pattern.search(line))
     ]
