@@ -83,7 +83,7 @@ class Earlier(Record):
     attempt: StageTry
 
 
-class History(Record):
+class TargetHistory(Record):
     """What earlier runs of a target have left."""
 
     current: Run | None = None  # the run to go on with; None to open a new one
@@ -112,14 +112,14 @@ class History(Record):
         return {path: found.get(path, "") for path in same}
 
 
-class Plan(Record):
+class ReusePlan(Record):
     """Reuse the first stages, and why the next one runs; empty if there is none."""
 
     kept: tuple[Earlier, ...] = ()
     reason: str = ""
 
 
-def history_of(runs: Sequence[Run], stages: Sequence[Stage], options: RunOptions) -> History:
+def history_of(runs: Sequence[Run], stages: Sequence[Stage], options: RunOptions) -> TargetHistory:
     """What these runs of a target have left, newest first. `stages`: all of its pipeline."""
     current, alone = _resumed(runs, stages, options), options.only
     earlier = {}
@@ -128,7 +128,7 @@ def history_of(runs: Sequence[Run], stages: Sequence[Stage], options: RunOptions
         if found is not None and stage.name != alone:
             earlier[stage.name] = found
     last = runs[0].tries[-1] if runs and runs[0].tries else None
-    return History(current=current, earlier=earlier, last=last, runs=runs)
+    return TargetHistory(current=current, earlier=earlier, last=last, runs=runs)
 
 
 def _resumed(runs: Sequence[Run], stages: Sequence[Stage], options: RunOptions) -> Run | None:
@@ -155,8 +155,8 @@ def _earlier_of(runs: Sequence[Run], stage: Stage, current: Run | None, *, alone
 
 
 def plan(
-    stages: Sequence[Stage], history: History, preparation: Preparation, now: TargetState, answer: str | None
-) -> Plan:
+    stages: Sequence[Stage], history: TargetHistory, preparation: Preparation, now: TargetState, answer: str | None
+) -> ReusePlan:
     """Which of these stages to reuse, as things are now. `answer`: the blob with that of the stage before."""
     target = preparation.target
     made = [path for stage in stages for path in target.writes(stage)]
@@ -190,17 +190,17 @@ def plan(
         left |= written
         times |= dict.fromkeys(written, found.attempt.ended)
         answer = found.attempt.answer
-    return _without_edited(stages, target, history, Plan(tuple(kept), reason), left, now.digests)
+    return _without_edited(stages, target, history, ReusePlan(tuple(kept), reason), left, now.digests)
 
 
 def _without_edited(
     stages: Sequence[Stage],
     target: Target,
-    history: History,
-    found: Plan,
+    history: TargetHistory,
+    found: ReusePlan,
     left: Mapping[str, str],
     files: Mapping[str, str],
-) -> Plan:
+) -> ReusePlan:
     """The plan without the stages that no longer have left what is there."""
     upto, last = len(found.kept), history.last
     later = [history.earlier[stage.name].attempt for stage in stages[upto:] if stage.name in history.earlier]
@@ -223,7 +223,7 @@ def _without_edited(
     cut = min(firsts.values())
     edited = ", ".join(path for path, number in firsts.items() if number == cut)
     if cut < upto:
-        return Plan(found.kept[:cut], f"{edited} changed since it passed")
+        return ReusePlan(found.kept[:cut], f"{edited} changed since it passed")
     return found.replace(reason=f"{found.reason}; {edited} changed" if found.reason else f"{edited} changed")
 
 

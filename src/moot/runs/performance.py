@@ -20,7 +20,7 @@ from moot.runs import commands, contents, documents, step_keys
 from moot.runs.answers import NoAnswer, yaml_answer
 from moot.runs.contract import Problem, ProgramRunner, StageError, StageOutput
 from moot.runs.step_keys import changed, word
-from moot.runs.surroundings import Surroundings
+from moot.runs.surroundings import WatchedWorktree
 from moot.views import queries
 
 TYPE_CHECKING = False
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from moot.runs.preparation import Preparation, Prepared, TargetState
     from moot.runs.record import Started
     from moot.runs.site import Site
-    from moot.runs.surroundings import Snapshot
+    from moot.runs.surroundings import WorktreeState
 
 WARNED = 2  # the exit code of a command that succeeded with warnings
 _DOCUMENT_EVENTS = 500
@@ -51,7 +51,7 @@ class StageWork(Record):
     seconds: float = 0.0
     after: TargetState | None = None
     leaves: Mapping[str, Any] = {}  # of the document, including what the stage sets
-    around: Snapshot | None = None  # the surroundings after a command
+    around: WorktreeState | None = None  # the surroundings after a command
 
     @property
     def what(self) -> str:
@@ -88,9 +88,9 @@ class Performance(ProgramRunner):
         self.site: Site = preparation.site
         self.pipeline, self.target = preparation.pipeline, preparation.target
         self._show = self.site.output if output else None
-        self._around = Surroundings(self.site.place, self.target.root)
+        self._around = WatchedWorktree(self.site.place, self.target.root)
 
-    def perform(self, begun: Started, progress: Callable[[float], None], before: Snapshot | None) -> StageWork:
+    def perform(self, begun: Started, progress: Callable[[float], None], before: WorktreeState | None) -> StageWork:
         """Do the work and judge it. Raises `StageWaits` if it needs an answer first.
 
         `before`: the surroundings after the command of the stage before, if that ended in the commit that started this
@@ -232,7 +232,7 @@ class Performance(ProgramRunner):
 
     # --- the verdict --------------------------------------------------------------------------------------------------
 
-    def _judged(self, begun: Started, work: StageWork, before: Snapshot | None) -> StageWork:
+    def _judged(self, begun: Started, work: StageWork, before: WorktreeState | None) -> StageWork:
         """The work with all its problems. Also of a stage that failed, because what it wrote must be known."""
         prepared, error = begun.prepared, work.error
         problems = self._ruined() if work.ran is not None else []

@@ -20,7 +20,7 @@ from moot.core.text import bullets, command_line, unbroken
 from moot.place.locks import CommandLock
 from moot.runs import seats
 from moot.runs.contract import StageError, StageWaits
-from moot.runs.history import History, history_of, plan, runs_of, usual_seconds
+from moot.runs.history import TargetHistory, history_of, plan, runs_of, usual_seconds
 from moot.runs.performance import Performance
 from moot.runs.preparation import Preparation, Unmet, too_early
 from moot.runs.record import RunRecord
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
     from moot.core.deciders.permit import Seat
     from moot.place.locks import Driver
     from moot.runs.contract import Pipeline, Target
-    from moot.runs.history import Plan
+    from moot.runs.history import ReusePlan
     from moot.runs.performance import StageWork
     from moot.runs.preparation import Prepared, TargetState
     from moot.runs.record import Started
     from moot.runs.site import Site
     from moot.runs.stage import Stage
     from moot.runs.steps import RunOptions
-    from moot.runs.surroundings import Snapshot
+    from moot.runs.surroundings import WorktreeState
 
 _TRIES = 5  # how often a start is prepared again because something changed
 
@@ -64,12 +64,12 @@ class TargetRun:
         self._driver, self._cancel = driver, cancel
         self.preparation = Preparation(site, pipeline, target)
         self.record = RunRecord(self.preparation, driver.token)
-        self.history = History()
+        self.history = TargetHistory()
         self.stages = chosen_stages(self.pack.stages, options, self.pack.name)
         self._usual: dict[str, float] | None = None  # how long stages take, once it is needed
         self._answer: str | None = None  # the blob with the answer of the stage before
         self._performance: Performance | None = None  # from the first stage that runs until the end
-        self._before: Snapshot | None = None  # see `Performance.perform`
+        self._before: WorktreeState | None = None  # see `Performance.perform`
         self._at = self.stages[0]
         self._awaited: set[str] = set()  # the runs that it has said it waits for
 
@@ -202,18 +202,18 @@ class TargetRun:
                 problems=problems,
             ) from error
 
-    def _check_asked_for(self, stage: Stage, found: Plan) -> None:
+    def _check_asked_for(self, stage: Stage, found: ReusePlan) -> None:
         """Refuse a stage that would have to run, although another one is to run alone."""
         if self.options.only and stage.name != self.options.only:
             raise too_early(stage, found.reason if stage.name in self.history.earlier else "")
 
     # --- stages -------------------------------------------------------------------------------------------------------
 
-    def plan(self, stages: Sequence[Stage], now: TargetState) -> Plan:
+    def plan(self, stages: Sequence[Stage], now: TargetState) -> ReusePlan:
         """Which of these stages to reuse, as things are now."""
         return plan(stages, self.history, self.preparation, now, self._answer)
 
-    def _reused(self, stages: Sequence[Stage], found: Plan) -> Iterator[PipelineStep]:
+    def _reused(self, stages: Sequence[Stage], found: ReusePlan) -> Iterator[PipelineStep]:
         whole = len(found.kept) == len(stages) and stages[-1] is self.pack.stages[-1]
         self.record.reuse(stages, found, last=whole)
         self._answer = found.kept[-1].attempt.answer
@@ -221,11 +221,11 @@ class TargetRun:
         if len(found.kept) == len(stages) and not whole:
             self.record.break_off(stages[-1].name, "as asked", STOPPED)
 
-    def told_reused(self, stages: Sequence[Stage], found: Plan) -> Iterator[PipelineStep]:
+    def told_reused(self, stages: Sequence[Stage], found: ReusePlan) -> Iterator[PipelineStep]:
         for earlier, stage in zip(found.kept, stages, strict=False):
             yield self._step("reused", stage, text=f"unchanged since {earlier.run}", warnings=earlier.attempt.warnings)
 
-    def _started(self, stage: Stage, found: Plan, now: TargetState) -> Started:
+    def _started(self, stage: Stage, found: ReusePlan, now: TargetState) -> Started:
         """Prepare and start a stage. What changes in between is looked at again."""
         for _ in range(_TRIES):
             begun = self.record.start(self._prepared(stage, now), found.reason)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from moot.runs.consent import PinnedHandler
     from moot.runs.contents import Contents
     from moot.runs.contract import ProgramRunner, StageOutput, Target
-    from moot.runs.history import History
+    from moot.runs.history import TargetHistory
     from moot.runs.site import Site
     from moot.runs.stage import Stage
 
@@ -140,7 +140,7 @@ class Preparation:
         self,
         stage: Stage,
         now: TargetState,
-        history: History,
+        history: TargetHistory,
         *,
         answer: str | None = None,
         attempt: int = 1,
@@ -175,13 +175,13 @@ class Preparation:
             early=early,
         )
 
-    def _baseline(self, stage: Stage, now: TargetState, history: History) -> dict[str, bytes]:
+    def _baseline(self, stage: Stage, now: TargetState, history: TargetHistory) -> dict[str, bytes]:
         """The files as they were before half-done attempts at the stage."""
         then = history.baseline(stage, self.target, now.digests)
         there = {path: data for path, data in now.contents.files.items() if then.get(path) != ""}
         return {**there, **{path: self.site.blob(blob) for path, blob in then.items() if blob}}
 
-    def _failure(self, stage: Stage, history: History) -> str:
+    def _failure(self, stage: Stage, history: TargetHistory) -> str:
         """What was wrong with the newest attempt, if it is one at this stage or at a later one that did not pass."""
         last = history.last
         names = [one.name for one in self.pack.stages]

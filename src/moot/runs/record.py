@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from moot.engine.engine import Outcome
     from moot.place.processes import Ran
     from moot.runs.contract import Pipeline, Target
-    from moot.runs.history import Plan
+    from moot.runs.history import ReusePlan
     from moot.runs.performance import StageWork
     from moot.runs.preparation import Preparation, Prepared, TargetState
     from moot.runs.site import Site
@@ -111,7 +111,7 @@ class RunRecord:
 
         self._commit(act)
 
-    def repeat(self, work: Any, current: Run | None, options: RunOptions, plan: Plan, now: TargetState) -> bool:
+    def repeat(self, work: Any, current: Run | None, options: RunOptions, plan: ReusePlan, now: TargetState) -> bool:
         """In a commit: a whole run that reuses everything, if everything still is as it was planned.
 
         Its markers stay: nothing is taken back that is set again in the same commit.
@@ -158,7 +158,7 @@ class RunRecord:
 
     # --- stages -------------------------------------------------------------------------------------------------------
 
-    def reuse(self, stages: Sequence[Stage], plan: Plan, *, last: bool) -> None:
+    def reuse(self, stages: Sequence[Stage], plan: ReusePlan, *, last: bool) -> None:
         """Record that results are reused. `last`: no stage is left."""
 
         def act(work: Any) -> None:
@@ -169,7 +169,7 @@ class RunRecord:
         self.warnings += sum(len(one.attempt.warnings) for one in plan.kept)
         self._commit(act)
 
-    def _reuse(self, work: Any, stages: Sequence[Stage], plan: Plan) -> None:
+    def _reuse(self, work: Any, stages: Sequence[Stage], plan: ReusePlan) -> None:
         for earlier, stage in zip(plan.kept, stages, strict=False):
             one = earlier.attempt
             reused = ReuseStage(

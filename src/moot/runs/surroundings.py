@@ -36,14 +36,14 @@ _HEAD = "HEAD"
 _STATE = (".git", ".moot")  # git's own directory and moot's
 
 
-class Snapshot(Record):
+class WorktreeState(Record):
     """What there was at one moment: a digest by path of the worktree, and by name for git."""
 
     files: Mapping[str, str] = {}
     git: Mapping[str, str] = {}
 
 
-class Surroundings:
+class WatchedWorktree:
     """Watches one worktree for the commands of a run."""
 
     def __init__(self, place: Place, root: str) -> None:
@@ -52,12 +52,12 @@ class Surroundings:
         self._known = FileDigests(follow=False)
         self._ignored = self._ignored_paths()
 
-    def look(self) -> Snapshot:
+    def look(self) -> WorktreeState:
         """A digest of everything that counts."""
         found = {path: digest for path, place in self._files() if (digest := self._digest(place))}
-        return Snapshot(found, dict(self._git()) if self._common else {})
+        return WorktreeState(found, dict(self._git()) if self._common else {})
 
-    def problems(self, before: Snapshot, after: Snapshot, allowed: Collection[str]) -> Iterator[Problem]:
+    def problems(self, before: WorktreeState, after: WorktreeState, allowed: Collection[str]) -> Iterator[Problem]:
         """What changed in between, besides the `allowed` paths; one that ends with `/` is a folder."""
         names = _changed(before.files, after.files)
         names = [one for one in names if not is_of(one, allowed)]

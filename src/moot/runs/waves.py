@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from moot.core.run import Run
     from moot.runs.contract import Pipeline, Target
-    from moot.runs.history import Plan
+    from moot.runs.history import ReusePlan
     from moot.runs.preparation import TargetState
     from moot.runs.site import Site
     from moot.runs.steps import RunOptions
@@ -108,7 +108,7 @@ def _repeated(
     for start in range(0, len(targets), _AT_ONCE):
         runs = [TargetRun(site, pipeline, one, options, driver) for one in targets[start : start + _AT_ONCE]]
         found = [one for one in map(_repeatable, runs) if one is not None]
-        recorded: list[tuple[TargetRun, Plan, TargetState]] = []
+        recorded: list[tuple[TargetRun, ReusePlan, TargetState]] = []
 
         def act(work: Any, found: Any = tuple(found), recorded: Any = recorded) -> None:
             idle = not work.state("permit", STAGES).seats
@@ -126,7 +126,7 @@ def _repeated(
             yield run.ended()
 
 
-def _repeatable(run: TargetRun) -> tuple[TargetRun, Plan, TargetState] | None:
+def _repeatable(run: TargetRun) -> tuple[TargetRun, ReusePlan, TargetState] | None:
     """A run that would reuse everything."""
     ref, options = run.target.document, run.options
     if options.only or options.until or options.again:

@@ -222,3 +222,10 @@ def test_an_agent_that_ruins_the_document_fails_although_its_work_is_done(notes,
     notes.agent(GOOD)
     assert notes.run()[-1] == "ended"
     assert notes.steps[-1].text == "finished"
+
+
+def test_a_document_that_is_deleted_and_written_again_during_a_stage_keeps_the_values(notes):
+    sync = "subprocess.run([sys.executable, '-m', 'moot', 'run', 'status'], check=True, stdout=subprocess.DEVNULL)\n"
+    notes.agent(GOOD + "os.unlink(note)\n" + sync + "assert os.path.exists(note)")
+    assert notes.run()[-1] == "ended"
+    assert notes.note()["outline"] == ["One", "Two"]
