@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 _DETAILS = 20  # lines
 _WIDTH = 160
 _LISTED = 20  # tasks in a dry run
-EXAMPLE = '["claude", "-p", "--permission-mode", "acceptEdits"]'  # a command that can write files
 LIMIT = "parallel"  # the setting of a pack that says how many runs may work at once
 DEFAULT = "moot.runs.contract:Pipeline"  # the code of stages, for a pack that has none
 
@@ -292,6 +291,8 @@ def _commands(call: Call, driver: PackDriver) -> dict[str, Handler]:
             raise Usage("unknown_stage", f"moot.toml: run.{pack} has no stage {stage!r}.", advice, stage=stage)
     missing = [stage for stage in driver.required if stage not in found]
     if missing:
+        from moot.runs.commands import EXAMPLE
+
         raise Usage(
             "no_commands",
             f"moot.toml does not say how to run {' and '.join(missing)} of {pack}.",
