@@ -369,7 +369,8 @@ shows an example. Editors can check the file with [pack.schema.json](pack.schema
 
 moot refuses keys that are not listed here. It reports all problems of a pack at once, each with file, line and key.
 
-- Names of packs, types, verbs, states and settings consist of lower-case letters, digits, `-` and `_`.
+- Names of packs, types, verbs, states and settings consist of lower-case letters, digits, `-` and `_`. Those of
+  messages may have capitals.
 - Two active packs cannot have the same role, type, event or file. You can write every type as `pack/type`. A pack that
   declares a type in this form leaves the short name to another pack.
 - Schemas of messages use only these keywords of JSON Schema 2020-12: {keywords}.

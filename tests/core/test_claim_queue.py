@@ -18,11 +18,11 @@ from moot.core.claims import (
     ReleaseAll,
     Released,
     ReleaseFiles,
-    StopAwaiting,
+    ReleaseForTask,
     SupersedeHolder,
 )
 from moot.core.deciders.claims import decide, evolve
-from moot.core.errors import MootError, Refused
+from moot.core.errors import Held, MootError, Refused
 from moot.core.kind import Meta
 
 A, B, C = "Ada#1", "Bob#1", "Cid#1"
@@ -107,10 +107,20 @@ def test_a_lapsed_claim_is_passed_on_too(world):
     assert world.holders() == {"f": B}
 
 
-@pytest.mark.parametrize("end", [ReleaseAll(holder=B), SupersedeHolder(old=(B,))])
-def test_a_holder_that_is_gone_no_longer_waits(world, end):
+@pytest.mark.parametrize(
+    "end",
+    [
+        ReleaseAll(holder=B),
+        SupersedeHolder(old=(B,)),
+        LapseClaims(silent=(("1", 1.0), ("2", 61.0))),
+        ReleaseForTask(task="task-1", reason="task-1 is done"),
+        ReleaseFiles(holder=B, paths=("./f",)),
+        ReleaseFiles(holder=B, ids=("2",)),
+    ],
+)
+def test_a_holder_that_is_gone_or_gives_up_no_longer_waits(world, end):
     world.wait(A, "f", name="1")
-    world.wait(B, "f", name="2")
+    world.wait(B, "f", name="2", task="task-1")
     world.wait(C, "f", name="3")
     assert kinds(world.do(end)) == [ClaimUnawaited]
     world.free(A, "f")
@@ -121,9 +131,19 @@ def test_who_gives_up_lets_the_next_one_pass(world):
     world.wait(A, "f", name="1")
     world.wait(B, "f", "g", name="2")
     world.wait(C, "g", name="3")
-    assert world.do(StopAwaiting(id="2", holder=C)) == []
-    assert kinds(world.do(StopAwaiting(id="2", holder=B))) == [ClaimUnawaited, Claimed]
+    with pytest.raises(Held):
+        world.do(ReleaseFiles(holder=C, ids=("2",)))
+    assert kinds(world.free(B, "g")) == [ClaimUnawaited, Claimed]
     assert world.holders() == {"f": A, "g": C}
+
+
+def test_force_frees_a_file_for_the_next_in_line(world):
+    world.wait(A, "f", name="1")
+    world.wait(B, "f", name="2")
+    world.wait(C, "f", name="3")
+    assert [claim.id for claim in claim_queue.blockers(world.state, world.state.waiting["3"])] == ["1", "2"]
+    world.do(ReleaseFiles(holder="P", paths=("f",), force=True, reason="stuck"))
+    assert (world.holders(), list(world.state.waiting)) == ({"f": B}, ["3"])
 
 
 def test_asking_again_keeps_the_place_in_line(world):

@@ -38,7 +38,7 @@ from tests.core.lifecycles import ORCHESTRATOR
 
 ANNA = "person:anna"
 NOON = "2030-01-01T12:00:00.000Z"
-TABLES = ("entity", "task", "thing", "edge", "message", "delivery", "mailbox", "read_mark", "effect")
+TABLES = ("entity", "task", "thing", "edge", "message", "delivery", "unread", "mailbox", "read_mark", "effect")
 
 Act = Callable[[Work], None]
 

@@ -202,6 +202,7 @@ _WORDS_LIMITS = {"body": 1 << 20}  # the decider checks the size of a whole mess
 _SENTENCES = ("awaiting", "change", "option", "reason", "summary", "title")  # one-line texts that people write
 
 DEEPEST = 100  # levels of JSON that every reader can parse
+TIMEOUT = "Default: 100s for an agent, because clients end longer commands; otherwise 10m."
 KEY = Param(
     "key",
     "An idempotency key: repeating a request with the same key has no further effect. Keys are per agent: "

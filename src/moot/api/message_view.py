@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from moot.core import timestamps
-from moot.core.deciders.message import CLAIMED
+from moot.core.deciders.message import CLAIMED, WANTS
 from moot.core.json_codec import dumps
 from moot.core.principal import label
 from moot.core.record import Record
@@ -204,7 +204,7 @@ def message_lines(item: Letter, room: int | None = None, agent: str | None = Non
     lines = [head]
     if item.text:
         lines += fence(item.text).splitlines()
-    if item.data is not None:
+    if item.data is not None and (not item.text or item.type in WANTS):  # the text of a pack's message is its data
         import json
 
         lines += fence(json.dumps(item.data, ensure_ascii=False, indent=1)).splitlines()

@@ -213,14 +213,6 @@ class AwaitFiles(ClaimFiles):
     """Claim the files, or wait in line for them."""
 
 
-class StopAwaiting(Record):
-    """The holder no longer waits for this claim."""
-
-    id: str
-    holder: str
-    reason: str = ""
-
-
 class ReleaseAll(Record):
     """The holder leaves."""
 
@@ -260,4 +252,4 @@ class OverrideClaim(Record):
 
 
 Releasing = ReleaseFiles | ReleaseAll | ReleaseForTask
-Command = ClaimFiles | Releasing | LapseClaims | SupersedeHolder | OverrideClaim | StopAwaiting
+Command = ClaimFiles | Releasing | LapseClaims | SupersedeHolder | OverrideClaim

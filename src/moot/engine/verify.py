@@ -35,7 +35,7 @@ _TRIES = 5
 _OF_LOG = "log: "
 _OF_BLOB = "blob: "
 _TABLES = (
-    *("entity", "task", "thing", "edge", "message", "delivery", "mailbox", "read_mark", "effect"),
+    *("entity", "task", "thing", "edge", "message", "delivery", "unread", "mailbox", "read_mark", "effect"),
     *("feed_entry", "feed_key", "feed_print", "feed_row", "feed_note", "journal"),
 )
 

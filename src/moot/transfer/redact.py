@@ -241,6 +241,9 @@ def _fields(call: Call, event: Event, asked: tuple[str, ...]) -> tuple[str, ...]
     if asked:
         if event.data.get("data") is not None and "data" in asked:
             asked = tuple(name for name in asked if name != "data") + _inside(call, event)
+        # The text form of a pack's message repeats its data.
+        form = event.pack is not None and any(name.partition(".")[0] == "data" for name in asked)
+        asked += ("text",) * (form and bool(event.data.get("text")) and "text" not in asked)
         there = (name for name in asked if any(name == one or name.startswith(f"{one}.") for one in holds))
         return tuple(name for name in there if without(event.data, name))
     return tuple(name for name in holds if name != "data") + (_inside(call, event) if "data" in holds else ())

@@ -9,7 +9,7 @@ from __future__ import annotations
 from moot.core.deciders import mailbox, message
 from moot.core.errors import Unavailable
 from moot.core.ids import number_of
-from moot.core.json_codec import storable
+from moot.core.json_codec import dumps, storable
 from moot.core.kind import find, meta_of
 from moot.views import states
 
@@ -145,7 +145,9 @@ def _message(store: Store, event: Event, key: str) -> None:
     row = (position, event.commit, key, event.thread or key, said["kind"], said["sender"], *about, body)
     store.run("put_message", *row)
     for name in said["to"]:
-        store.run("put_delivery", name.lower(), position, key, said["wants"], int(bool(said.get("mirror"))))
+        mark = int(bool(said.get("mirror")))
+        store.run("put_delivery", name.lower(), position, key, said["wants"], mark, event.at, said.get("expires"))
+        store.run("count_delivery", name.lower())
     if event.pack is not None:
         _journal().put(store, event, event.pack, said.get("task"))
 
@@ -154,11 +156,14 @@ def _mailbox(store: Store, event: Event, key: str, known: type[Payload]) -> None
     payload = known.of(event.data)
     box, _, positions = states.mailbox_rows(store, key, mailbox.parts(payload))
     after = mailbox.evolve(box, payload)
+    changed = dumps(list(positions.values()))
+    store.run("count_entries", -1, key, changed)
     for name, position in positions.items():
         item = after.entries[name]
         row = (int(not item.settled), storable(item.seen), item.taker, item.reply, item.ended, item.hidden)
         times = (bool(item.seen), event.at, bool(item.ended), event.at)  # the query keeps the first time of each
         store.run("put_entry", *row, *times, key, position)
+    store.run("count_entries", 1, key, changed)
     store.run("put_mailbox", key, event.position, after.last_read)
     if after.last_read and after.last_read != box.last_read:
         store.run("put_read_mark", key, after.last_read)

@@ -74,14 +74,14 @@ def mailboxes_of(me: Agent, shared_roles: Container[str]) -> tuple[str, ...]:
 
 
 def unread(
-    store: Store, name: str, incarnation: int | None, shared_roles: Container[str], now: float, most: int = 1000
+    store: Store, name: str, incarnation: int | None, shared_roles: Container[str], now: float
 ) -> tuple[int, str] | None:
-    """How many messages are new to this agent and have not expired, up to `most`; and its name. None: it is absent."""
+    """How many messages are new to this agent and have not expired, and its name. None: it is absent."""
     me, _ = states.agent(store, name)
     if not me.here or incarnation not in (None, me.incarnation):
         return None
     boxes = dumps([box.lower() for box in mailboxes_of(me, shared_roles)])
-    return int(store.value("count_new", boxes, me.principal, me.name.lower(), now, most)), me.name
+    return int(store.value("count_new", boxes, me.principal, me.name.lower(), now)), me.name
 
 
 def settled(store: Store, mailbox: str, reader: str, limit: int) -> list[Delivery]:

@@ -149,7 +149,24 @@ SELECT body FROM message WHERE task = ? AND (?2 IS NULL OR attempt = ?2) AND (?3
 SELECT body FROM message INDEXED BY message_kind WHERE kind = ? AND attempt IS NOT NULL ORDER BY position DESC LIMIT 1
 
 -- name: put_delivery
-INSERT INTO delivery (mailbox, position, message, wants, typed, open) VALUES (?, ?, ?, ?, ?, 1)
+INSERT INTO delivery (mailbox, position, message, wants, typed, open, expires)
+VALUES (?, ?, ?, ?, ?, 1, unixepoch(?, 'subsec') + ?)
+
+-- name: count_delivery
+INSERT INTO unread (mailbox, part, count) VALUES (?, 'open', 1) ON CONFLICT DO UPDATE SET count = count + 1
+
+-- name: count_entries
+WITH changed AS (SELECT d.taker, d.seen, substr(lower(d.taker), 1, instr(d.taker || '#', '#') - 1) AS agent
+                 FROM json_each(?3) b CROSS JOIN delivery d ON d.open = 1 AND d.mailbox = ?2 AND d.position = b.value)
+INSERT INTO unread (mailbox, part, count)
+SELECT ?2, r.part, ?1 FROM (
+  SELECT 'open' AS part FROM changed
+  UNION ALL
+  SELECT 'taken ' || agent FROM changed WHERE taker IS NOT NULL
+  UNION ALL
+  SELECT 'seen ' || j.value FROM changed c CROSS JOIN json_each(c.seen) j
+  WHERE c.taker IS NULL OR instr(lower(j.value) || '#', c.agent || '#') = 1) r
+WHERE true ON CONFLICT DO UPDATE SET count = count + excluded.count
 
 -- name: deliveries
 SELECT d.mailbox, d.message, d.wants, d.seen, d.taker, d.reply, d.ended, d.hidden, d.offered_at, d.ended_at
@@ -183,13 +200,18 @@ WHERE d.mailbox = ?1 AND d.open = 1 AND EXISTS (SELECT 1 FROM json_each(d.seen) 
   AND (d.taker IS NULL OR instr(lower(d.taker) || '#', ?4 || '#') = 1)
 
 -- name: count_new
-SELECT count(*) FROM (
-  SELECT d.position FROM json_each(?1) b CROSS JOIN delivery d ON d.open = 1 AND d.mailbox = b.value
+SELECT coalesce(sum(r.count), 0) FROM (
+  SELECT u.count FROM json_each(?1) b CROSS JOIN unread u ON u.mailbox = b.value AND u.part = 'open'
+  UNION ALL
+  SELECT -u.count FROM json_each(?1) b CROSS JOIN unread u ON u.mailbox = b.value AND u.part = 'seen ' || ?2
+  UNION ALL
+  SELECT -u.count FROM json_each(?1) b CROSS JOIN unread u ON u.mailbox = b.value
+    AND u.part > 'taken ' AND u.part < 'taken!' AND u.part <> 'taken ' || ?3
+  UNION ALL
+  SELECT -1 FROM json_each(?1) b CROSS JOIN delivery d INDEXED BY delivery_expires
+    ON d.open = 1 AND d.mailbox = b.value AND d.expires < ?4
   WHERE NOT EXISTS (SELECT 1 FROM json_each(d.seen) j WHERE j.value = ?2)
-    AND (d.taker IS NULL OR instr(lower(d.taker) || '#', ?3 || '#') = 1)
-  LIMIT ?5) r
-CROSS JOIN message m ON m.position = r.position
-WHERE m.body ->> 'expires' IS NULL OR unixepoch(m.body ->> 'at', 'subsec') + (m.body ->> 'expires') >= ?4
+    AND (d.taker IS NULL OR instr(lower(d.taker) || '#', ?3 || '#') = 1)) r
 
 -- name: settled
 SELECT d.mailbox, d.message, d.wants, d.seen, d.taker, d.reply, d.ended, d.hidden, m.body

@@ -85,10 +85,22 @@ CREATE TABLE delivery (
   hidden     TEXT,
   offered_at TEXT,
   ended_at   TEXT,
+  expires    REAL,                   -- seconds since 1970: new until then
   PRIMARY KEY (open, mailbox, position)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX delivery_wanted ON delivery (position) WHERE open = 1 AND wants <> 'nothing';
 CREATE INDEX delivery_shown ON delivery (mailbox, position) WHERE typed = 1 AND hidden IS NULL;
+CREATE INDEX delivery_expires ON delivery (mailbox, expires) WHERE open = 1 AND expires IS NOT NULL;
+
+-- What is open in a mailbox, counted whenever a delivery changes, so that nobody's new messages are counted one by one.
+-- New to a reader is what is `open`, less what it has `seen`, less what others have `taken`. What was taken counts as
+-- seen only for its taker, so that nothing is subtracted twice.
+CREATE TABLE unread (
+  mailbox TEXT NOT NULL,
+  part    TEXT NOT NULL,             -- open, `seen PRINCIPAL`, `taken AGENT` (in lower case)
+  count   INTEGER NOT NULL,
+  PRIMARY KEY (mailbox, part)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE mailbox (
   name      TEXT PRIMARY KEY,

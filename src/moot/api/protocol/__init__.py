@@ -63,6 +63,7 @@ class MessageType(Record):
     receipt: Mapping[str, Any] | None = None  # see `moot.api.protocol.observed_results`
     repeat: str = "store"  # store, ignore (an equal one has no effect, a different one is refused)
     how: str = "message"  # or event
+    text: str = ""  # its text form: see `moot.core.templates`
 
     @property
     def sender(self) -> str:
@@ -350,6 +351,15 @@ class Packs:
         """The message type with this name or `pack/name`; with `pack`, only among those of one pack."""
         types = [spec for p in self.packs if pack in (None, p.name) for spec in p.messages]
         return next((spec for spec in types if kind in (spec.name, f"{spec.pack}/{spec.name}")), None)
+
+    def typed(self, text: str) -> tuple[str, dict[str, Any]] | None:
+        """The type and the data of a text that has a text form. None: it begins like none. Raises if it nearly has."""
+        specs = [spec for pack in self.packs for spec in pack.messages if spec.text]
+        if not specs:
+            return None
+        from moot.api.protocol.sending import typed
+
+        return typed(specs, text)
 
     def binding(self, kind: str) -> MessageType | None:
         """The binding of this event type by a pack."""

@@ -174,7 +174,8 @@ class _Facts:
         command = command_line("send", options=f"{option('--type', spec.name)} --data @message.json")
         stamp = f" (`{spec.stamp}` can be omitted there)" if spec.stamp else ""
         fields = "\n".join(self.fields(spec.name))
-        return f"{fields}\n\n```json\n{self.sample(spec.name)}\n```\n\nWith moot: `{command}`{stamp}"
+        form = f"As text: `{spec.text}`\n\n" if spec.text else ""
+        return f"{form}{fields}\n\n```json\n{self.sample(spec.name)}\n```\n\nWith moot: `{command}`{stamp}"
 
     def _how(self, edge: Edge) -> str:
         carrying = [f"send `{spec.word}`" for spec in self._sent if spec.moves == edge.verb]

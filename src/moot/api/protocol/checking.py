@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from moot.core.schema.phrases import Place
+    from moot.core.templates import TextForm
 
     Read = Callable[[str], bytes]
     Found = Iterator[tuple[Place, str]]
@@ -256,6 +257,8 @@ def _wrong_fields(data: Mapping[str, Any], schemas: Mapping[str, Mapping[str, An
     for place, said in _messages(data):
         known = schemas.get(said.get("schema", ""), {}).get("properties") or ()
         named = [one for path in _FIELDS for one in _at(said, *path.split("/"), place=place)]
+        if (form := _form(said)) is not None and not isinstance(form, str):
+            named += [((*place, "text"), name) for name in form.names]
         named += [(at, name.partition(".")[0]) for at, name in _at(said, "order", place=place) if name]
         for at, name in named if known else ():
             if name not in known and name != "type":
@@ -281,17 +284,32 @@ def _rules(data: Mapping[str, Any], name: str | None, *, coded: bool) -> Found:
             yield ("roles", role), error.message.rstrip(".")
         if role in RELATIONS:
             yield ("roles", role), f"{role!r} is a relation to a task and cannot be the name of a role"
-    for kind in data.get("messages", ()):
-        owner, slash, word = kind.rpartition("/")
-        if not is_word(word) or (slash and owner != data["name"]) or (not slash and word in WANTS):
-            rest = f"a lower-case word that moot does not use itself, or {data['name']}/word"
-            yield ("messages", kind), f"{kind!r}: expected {rest}"
+    for kind, said in data.get("messages", {}).items():
+        yield from _message(kind, said, data["name"])
     for kind in data.get("events", ()):
         yield from _event(kind, coded=coded)
     for place, life in _lives(data):
         yield from _lifecycle(place, life)
     yield from _stages(data.get("stage", ()), data.get("pipeline", {}))
     yield from _settings(data.get("settings", {}))
+
+
+def _message(kind: str, said: Mapping[str, Any], pack: str) -> Found:
+    owner, slash, word = kind.rpartition("/")
+    if not is_word(word.lower()) or (slash and owner != pack) or (not slash and word.lower() in WANTS):
+        yield ("messages", kind), f"{kind!r}: expected a word that moot does not use itself, or {pack}/word"
+    if isinstance(wrong := _form(said), str):
+        yield ("messages", kind, "text"), f"{said['text']!r}: {wrong}"
+
+
+def _form(said: Mapping[str, Any]) -> TextForm | str | None:
+    """The text form of a message, or what is wrong with it."""
+    from moot.core.templates import form_of
+
+    try:
+        return form_of(said["text"]) if "text" in said else None
+    except ValueError as error:
+        return str(error)
 
 
 def _outside(place: Place, path: str) -> Found:

@@ -231,6 +231,7 @@ def store(work: Work, pack: Pack, saying: Saying, task: Task | None, ahead: int 
         wants=spec.wants,
         size=len(json.dumps(data, ensure_ascii=False).encode()),
         limit=saying.limit,
+        text=_as_text(saying),
         data=data,
         task=task.id if task else None,
         attempt=task.attempt + ahead if task else None,
@@ -247,6 +248,17 @@ def store(work: Work, pack: Pack, saying: Saying, task: Task | None, ahead: int 
     work.do("message", saying.id, command, thread=asked.thread if asked else saying.thread, pack=pack.name)
     if asked is not None and asked.wants == "answer":
         _settle(work, pack, saying, asked)
+
+
+def _as_text(saying: Saying) -> str:
+    """The message in its text form, for its readers. Empty: it has none, or the form cannot say all of it."""
+    if not saying.spec.text:
+        return ""
+    from moot.core.templates import form_of, render
+
+    form = form_of(saying.spec.text)
+    besides = {"type", saying.spec.stamp} - {*form.names}
+    return render(form, {name: value for name, value in saying.data.items() if name not in besides})
 
 
 def _store_event(work: Work, saying: Saying) -> None:

@@ -84,6 +84,7 @@ def _type(
         repeat=data.get("repeat", "store"),
         reason=data.get("reason"),
         receipt=data.get("receipt"),
+        text=data.get("text", ""),
     )
 
 

@@ -6,7 +6,7 @@ from moot.api.answer import Answer
 from moot.core.deciders.message import WANTS, known
 from moot.core.errors import Refused, Unknown, Usage
 from moot.core.json_codec import dumps
-from moot.core.text import command_line, option
+from moot.core.text import command_line, one_line, option
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from moot.api.call import Call
     from moot.api.protocol import MessageType, Pack
     from moot.engine.unit_of_work import Work
+
+_AROUND = 20  # characters of a text shown before and after a mismatch
 
 
 def send(
@@ -82,6 +84,31 @@ def _there_already(call: Call, spec: MessageType, data: Mapping[str, Any], roots
     found = next((m for m in reversed(sent) if text(m.data or {}) == text(data)), sent[-1])
     receipt = StoredMessage(id=found.id, thread=found.thread, to=found.to, position=found.position, repeated=True)
     return Answer(result=receipt, say=(f"{found.id} already says the same. Nothing changed.",))
+
+
+def typed(specs: Sequence[MessageType], text: str) -> tuple[str, dict[str, Any]] | None:
+    """See `Packs.typed`."""
+    from moot.core.templates import form_of, read
+
+    text = text.strip()
+    forms = {form_of(spec.text): spec for spec in specs}
+    found = read(list(forms), text)
+    if isinstance(found, tuple):
+        return forms[found[0]].name, found[1]
+    if found is None:
+        return None
+    name, at = forms[found.form].name, found.position
+    before, after = one_line(text[max(0, at - _AROUND) : at], 100), one_line(text[at : at + _AROUND], 100)
+    raise Refused(
+        "not_the_text_form",
+        f"The text is nearly a {name}. At character {at + 1} (after {before!r}): expected {found.expected},"
+        f" got {repr(after) if after else 'the end'}.",
+        f"Write it as: {found.form.source}. For a plain note, begin with another word.",
+        type=name,
+        form=found.form.source,
+        position=at,
+        expected=found.expected,
+    )
 
 
 def unknown_type(packs: Sequence[Pack], kind: str) -> Unknown:

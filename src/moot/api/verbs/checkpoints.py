@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from moot.api.answer import Answer, Table, warn_of_more
-from moot.api.catalogue import KEY, Param, Verb
-from moot.api.verbs.events import TIMEOUT, deadline_of, until
+from moot.api.catalogue import KEY, TIMEOUT, Param, Verb
+from moot.api.verbs.events import deadline_of, until
 from moot.core.deciders.checkpoint import (
     KINDS,
     Checkpoint,

@@ -5,15 +5,32 @@ from __future__ import annotations
 import os
 
 from moot.api.answer import Answer, Table
-from moot.api.catalogue import KEY, Param, Verb
-from moot.core.claims import MODES, Claim, Claimed, ClaimFiles, ClaimsState, ReleaseFiles, covering, is_id, new_id
+from moot.api.catalogue import KEY, TIMEOUT, Param, Verb
+from moot.core.claims import (
+    MODES,
+    STREAM,
+    AwaitFiles,
+    Claim,
+    ClaimAwaited,
+    Claimed,
+    ClaimFiles,
+    ClaimsState,
+    ClaimUnawaited,
+    LapseClaims,
+    Released,
+    ReleaseFiles,
+    covering,
+    is_id,
+    new_id,
+)
 from moot.core.deciders.claims import in_the_way, standing
 from moot.core.deciders.claims import who_holds as holders
-from moot.core.errors import Held, Refused, Usage
+from moot.core.errors import AwaitedFailed, Held, Refused, Usage
 from moot.core.paths import as_typed, escape, is_glob, spellings
 from moot.core.principal import name_of
 from moot.core.record import Record
 from moot.core.task import refusals
+from moot.core.task.leases import has_lapsed
 from moot.core.text import age, command_line, one_line
 from moot.place import MAIN, ResolvedPath, ignore_case, resolve
 from moot.views import states
@@ -21,11 +38,15 @@ from moot.views import states
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from moot.api.call import Call
+    from moot.core.event import Event
+    from moot.engine.engine import Outcome
     from moot.engine.unit_of_work import Work
+
+_SHOWN = 5  # claims that a place in line waits for, in words
 
 
 class ClaimView(Record):
-    """A live claim, as verbs return it."""
+    """A claim, as verbs return it: a live one, or a place in line for one, with the holders that it waits `behind`."""
 
     id: str
     holder: str
@@ -37,6 +58,7 @@ class ClaimView(Record):
     silent_for: float | None  # unknown for the past
     ttl: float
     worktree: str | None  # None: in all worktrees
+    behind: tuple[str, ...] = ()
 
 
 class Grant(ClaimView):
@@ -53,7 +75,11 @@ def claim(
     ttl: float | None,
     reason: str | None,
     task: str | None,
+    wait: bool,
+    timeout: float | None,
 ) -> Answer:
+    if timeout is not None and not wait:
+        raise Usage("bad_arguments", "--timeout needs --wait.", "Omit it, or add --wait.")
     named = _named(call, paths)
     wanted = tuple(dict.fromkeys(pattern for one in named for pattern in readings(one)))
     worktree = _scope(call, named)
@@ -68,7 +94,7 @@ def claim(
             state = work.known_task(task)
             refusals.check_takes_files(state, work.lifecycles.get(state.lifecycle))
         call.packs.guard(actor, wanted)
-        command = ClaimFiles(
+        command = (AwaitFiles if wait else ClaimFiles)(
             id=identity,
             holder=actor.principal,
             paths=wanted,
@@ -84,6 +110,10 @@ def claim(
             omitted = (name for name, given in (("ttl", ttl), ("reason", reason), ("task", task)) if given is None)
             command = command.replace(**{name: own.__dict__[name] for name in omitted})
         kept = standing(live, command)
+        if wait and kept is None:
+            from moot.core.claim_queue import place_of
+
+            kept = place_of(live, command)
         if kept is None:
             work.do(
                 "claims", "", command.replace(silent=_silent(work, [one.claim for one in in_the_way(live, command)]))
@@ -91,21 +121,80 @@ def claim(
 
     outcome = call.commit(act)
     _warn_of_tasks(call, paths)
-    event = next((e for e in outcome.events if e.type == Claimed.type), None)
+    return _answer(call, outcome, kept, timeout)
+
+
+def _answer(call: Call, outcome: Outcome, kept: Claim | None, timeout: float | None) -> Answer:
+    """The claim that was granted, or that was there before. A place in line is waited for."""
+    event = next((e for e in outcome.events if e.type in (Claimed.type, ClaimAwaited.type)), None)
     if event is not None:
         held = Claim(token=event.position, **Claimed.of(event.data).__dict__)
     elif kept is not None:
         held = kept
     else:
         raise Held("lost_race", "The claim no longer exists.", "`moot claims` lists what is held.")
+    waited = held.id in states.claims(call.engine.read())[0].waiting
+    if waited:
+        held = _granted(call, held.id, timeout)
     said = f"{held.id} {held.mode}: {', '.join(as_typed(held.paths))}{_in_words(held.worktree)} (token {held.token})"
     if not outcome.repeated:
-        said += ", already yours" * (event is None)
+        said += ", already yours" * (event is None and not waited)
         return Answer(result=Grant(**_holding(call, held).__dict__), say=(said,))
     now = states.claims(call.engine.read())[0].live.get(held.id)
     gone = tuple(path for path in held.paths if now is None or path not in now.paths)
     grant = Grant(**_holding(call, held).__dict__, repeated=True, gone=gone)
     return Answer(result=grant, say=(said, f"repeated with the same key; the claim now {_left_of(held, gone)}"))
+
+
+def _granted(call: Call, place: str, timeout: float | None) -> Claim:
+    """Wait until this place in line is granted."""
+    from moot.api.verbs.events import deadline_of, until
+
+    def look_at(events: list[Event]) -> Answer | None:
+        if events and not any(event.stream == STREAM for event in events):
+            return None
+        state, _ = states.claims(call.engine.read())
+        if place in state.live:
+            return Answer(result=state.live[place])
+        if place not in state.waiting:
+            raise AwaitedFailed(
+                "no_longer_waiting",
+                f"{place} is no longer in line: it was released, or you were silent for too long.",
+                f"`{command_line('explain', 'claims')}` shows what happened. Ask again to get in line at its end.",
+                claim=place,
+            )
+        _lapse_silent(call, _blockers(state, place))
+        return None
+
+    def missing() -> str:
+        state, _ = states.claims(call.engine.read())
+        behind = _blockers(state, place)
+        said = (
+            f"{name_of(c.holder)} ({'waits for' if c.id in state.waiting else 'holds'} {', '.join(as_typed(c.paths))})"
+            for c in behind[:_SHOWN]
+        )
+        return f"{place} waits behind {', '.join(said)}{' and others' * (len(behind) > _SHOWN)}"
+
+    start, deadline = call.engine.log.head(), deadline_of(call, timeout)
+    answer = look_at([])
+    if answer is None:
+        call.report(f"{missing()}.")
+        remedy = f"Your place in line stays. Call again to wait on; `{command_line('release', place)}` gives it back."
+        answer = until(call, start, deadline, look_at, missing, remedy)
+    claim: Claim = answer.result
+    return claim
+
+
+def _blockers(state: ClaimsState, place: str) -> list[Claim]:
+    from moot.core.claim_queue import blockers
+
+    return blockers(state, state.waiting[place]) if place in state.waiting else []
+
+
+def _lapse_silent(call: Call, claims: list[Claim]) -> None:
+    """End the claims and the places in line of holders that have fallen silent."""
+    if any(has_lapsed(call.silence(claim.holder), claim.ttl) for claim in claims):
+        call.commit_aside(lambda work: work.do("claims", "", LapseClaims(silent=_silent(work, claims))))
 
 
 def _warn_of_tasks(call: Call, paths: tuple[str, ...]) -> None:
@@ -140,7 +229,9 @@ def release(call: Call, what: tuple[str, ...], all: bool, force: bool, reason: s
 
     def act(work: Work) -> None:
         actor = call.actor(work)
-        mine = tuple(c.id for c in work.claims().live.values() if c.holder == actor.principal) if all else ids
+        held = work.claims()
+        every = (*held.live.values(), *held.waiting.values())
+        mine = tuple(c.id for c in every if c.holder == actor.principal) if all else ids
         if mine or paths:
             command = ReleaseFiles(
                 holder=actor.principal,
@@ -154,15 +245,21 @@ def release(call: Call, what: tuple[str, ...], all: bool, force: bool, reason: s
             work.do("claims", "", command)
 
     outcome = call.commit(act)
-    given = [path for e in outcome.events for path in e.data.get("paths", ())]
-    said = f"released {', '.join(as_typed(given))}" if given else "Nothing was held."
-    return Answer(result={"released": given}, say=(said,))
+    given = [path for e in outcome.events if e.type == Released.type for path in e.data["paths"]]
+    left = [path for e in outcome.events if e.type == ClaimUnawaited.type for path in e.data["paths"]]
+    said = [f"released {', '.join(as_typed(given))}"] if given else []
+    said += [f"no longer in line for {', '.join(as_typed(left))}"] if left else []
+    return Answer(result={"released": given, "left": left}, say=tuple(said) or ("Nothing was held.",))
 
 
 def claims(call: Call, holder: str | None) -> Answer:
     state, _ = states.claims(call.engine.read())
-    found = [c for c in state.live.values() if holder is None or name_of(c.holder).lower() == holder.lower()]
-    return _listed([_holding(call, c) for c in found], "Nothing is claimed.")
+    found = [_holding(call, claim) for claim in state.live.values()]
+    for place in state.waiting.values():
+        behind = tuple(dict.fromkeys(claim.holder for claim in _blockers(state, place.id)))
+        found.append(_holding(call, place).replace(behind=behind))
+    shown = [c for c in found if holder is None or name_of(c.holder).lower() == holder.lower()]
+    return _listed(shown, "Nothing is claimed.")
 
 
 def who_holds(call: Call, path: str) -> Answer:
@@ -178,7 +275,7 @@ def _listed(held: list[ClaimView], nothing: str) -> Answer:
         (
             h.id,
             name_of(h.holder),
-            h.mode,
+            f"waits behind {', '.join(map(name_of, h.behind))}" if h.behind else h.mode,
             ", ".join(as_typed(h.paths)) + _in_words(h.worktree),
             h.task or "",
             "" if h.silent_for is None else age(h.silent_for),
@@ -277,14 +374,27 @@ VERBS = (
             Param("ttl", "How long you may be silent before another agent can take them.", type="seconds"),
             Param("reason", "Why; shown to agents that are refused."),
             Param("task", "The task that needs the files."),
+            Param("wait", "If they are held, get in line, and wait until they are yours.", type="flag"),
+            Param(
+                "timeout",
+                f"With --wait: stop waiting after this long; the place in line stays. {TIMEOUT}",
+                type="seconds",
+            ),
             KEY,
         ),
-        examples=("moot claim src/parser.py 'tests/parser/**' --reason 'new grammar'",),
+        examples=(
+            "moot claim src/parser.py 'tests/parser/**' --reason 'new grammar'",
+            "moot claim src/parser.py --wait",
+        ),
         detail=(
             "An existing directory covers everything below it. The name of an existing file is taken literally. In any "
             "other name, brackets are read both as a character class and as part of the name, and both are claimed: "
             "pages/[id].tsx is yours before and after you create it. release and who-holds accept either spelling. "
-            'A path covers that file in every worktree, unless moot.toml sets claims.scope = "worktree".'
+            'A path covers that file in every worktree, unless moot.toml sets claims.scope = "worktree". '
+            "With --wait, the files become yours as a whole in the moment in which the last of them is released, in "
+            "the order of asking. Exit codes: 0 they are yours, 5 timeout, 6 your place in line is gone. After 5, the "
+            "same command waits on, in the same place; release gives it back. --timeout 0 only gets in line. A place "
+            "ends like a claim: when you leave, join again, or are silent for longer than its ttl."
         ),
     ),
     Verb(
@@ -301,13 +411,14 @@ VERBS = (
         ),
         examples=("moot release src/parser.py",),
         detail=(
+            "It also gives back your places in line for these paths. "
             "A path is released in all its spellings: src releases src/**, and pages/[id].tsx also releases "
             "pages/[[]id].tsx. If a file and a claim have the same name, the name means the file."
         ),
     ),
     Verb(
         "claims",
-        "List all claims.",
+        "List all claims, and who waits for files that others have claimed.",
         claims,
         kind="look",
         params=(Param("holder", "Only claims of this agent."),),

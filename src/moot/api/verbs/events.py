@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from moot.api.answer import Answer, Notice, typed
-from moot.api.catalogue import Param, Verb
+from moot.api.catalogue import TIMEOUT, Param, Verb
 from moot.api.explain import line
 from moot.api.message_view import waiting_messages
 from moot.core.errors import AwaitedFailed, TimedOut, Unavailable, Unknown, Usage
@@ -29,7 +29,6 @@ _ROUND = 2.0  # seconds between checks for what no event announces: silent agent
 _LONGEST = 24 * 3600.0
 _DEFAULT = 600.0  # seconds
 _AGENTS = 100.0  # seconds: the clients of agents end a command after two minutes
-TIMEOUT = "Default: 100s for an agent, because clients end longer commands; otherwise 10m."
 _ENOUGH = 1000  # message ids in one answer
 PAUSE = 1.0  # seconds before an endless command retries what failed
 

@@ -6,6 +6,7 @@ What always holds:
 - A claim is granted or refused as a whole. A refusal changes nothing. The token is the position of the grant.
 - A claim ends only by an event. It is released: by its holder, or because its task ended or has a new holder. Or it
   lapses: its holder was replaced, or was silent for longer than its ttl (at the latest when another gets the path).
+- Who releases a path no longer waits for it, and so for nothing else of that request.
 - A path can be released by any spelling that could have named it, because a file that appears or disappears changes
   how its path is read.
 - A holder has a path in one claim per worktree. Claiming it again with another mode, ttl, task or reason moves it to
@@ -55,7 +56,6 @@ from moot.core.claims import (
     Released,
     ReleaseFiles,
     ReleaseForTask,
-    StopAwaiting,
     SupersedeHolder,
     covering,
 )
@@ -89,7 +89,7 @@ def decide(state: ClaimsState, command: Command, _facts: object = None) -> list[
 
 def _decide(state: ClaimsState, command: Command) -> list[Payload]:
     match command:
-        case AwaitFiles() | StopAwaiting():
+        case AwaitFiles():
             from moot.core.claim_queue import decide_queue
 
             return decide_queue(state, command)
@@ -253,7 +253,7 @@ def _held(collisions: list[Collision]) -> Held:
     return Held(
         "file_held",
         f"{what} is held by {claim.holder} ({claim.mode}, since position {claim.token}{why}){others}.",
-        f"{f'{asking}, wait' if asking else 'Wait'} for its release, or work on another file.",
+        f"{f'{asking}, wait' if asking else 'Wait'} for its release (`--wait`), or work on another file.",
         held=[collision.told() for collision in collisions[:SHOWN_LIMIT]],
         count=len(collisions),
     )
@@ -315,19 +315,29 @@ def _release(state: ClaimsState, command: ReleaseFiles) -> list[Payload]:
     _check_reason(command.reason)
     going: dict[str, set[str]] = {}
     for name in command.ids:
-        claim = _known(state, name)
+        claim = state.waiting.get(name) or _known(state, name)
         if not _may_release(claim, command):
             raise _not_holder(claim, f"The claim {name}")
         going[name] = set(claim.paths)
     near = [claim for claim in state.live.values() if _same_place(claim.worktree, command.worktree)]
-    mine = _spelled((claim for claim in near if _may_release(claim, command)), command.fold)
+    free = [claim for claim in near if _may_release(claim, command)]
+    free += (
+        one
+        for one in state.waiting.values()
+        if one.holder == command.holder and _same_place(one.worktree, command.worktree)
+    )
+    mine = _spelled(free, command.fold)
     for path in map(paths.lenient_pattern, command.paths):
         held = [pair for text in paths.spellings(path, fold=command.fold) for pair in mine.get(text, ())]
         if not held:
             raise _not_claimed(near, command, path)
         for name, own in held:
             going.setdefault(name, set()).add(own)
-    return [_released(state.live[name], command, going[name]) for name in state.live if name in going]
+    places = [state.waiting[name] for name in state.waiting if name in going]
+    return [
+        *(_released(state.live[name], command, going[name]) for name in state.live if name in going),
+        *(ClaimUnawaited(place.id, place.holder, place.paths, command.reason) for place in places),
+    ]
 
 
 def _spelled(claims: Iterable[Claim], fold: bool) -> dict[str, list[tuple[str, str]]]:  # noqa: FBT001

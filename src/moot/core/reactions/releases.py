@@ -66,5 +66,6 @@ def taken_over_tasks(key: str, moved: Moved, world: World) -> Iterator[Step]:
 
 
 def _ended(command: ReleaseForTask, world: World) -> Iterator[Step]:
-    if any(map(command.ends, world.claims().live.values())):
+    claims = world.claims()
+    if any(map(command.ends, (*claims.live.values(), *claims.waiting.values()))):
         yield "claims", "", command

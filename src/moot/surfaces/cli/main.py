@@ -228,7 +228,7 @@ def _answer(line: CommandLine, verb: Verb, arguments: dict[str, object]) -> tupl
     )
     call = workspace.call(caller)  # both stay open until the process ends, after the answer is shown
     call.output = lambda chunk: _pass_on(sys.stderr if line.json else sys.stdout, chunk)
-    call.ask = _asking()
+    call.ask, call.report = _asking(), voices.remark
     if parse.has_short_ids(arguments):
         from moot.surfaces.cli.task_ids import in_full
 

@@ -149,6 +149,11 @@ def complain(error: MootError, *, as_json: bool) -> None:
     _aside(visible(f"moot: {message}\n  → {remedy} [{error.code}]") + "\n")
 
 
+def remark(line: str) -> None:
+    """Show a line while the verb runs."""
+    _aside(f"moot: {one_line(line, 1000)}\n")
+
+
 def _further_indented(text: str) -> str:
     """The text with its further lines indented, so that a text of others cannot imitate the first line of an error."""
     first, *more = text.splitlines() or [""]

@@ -204,9 +204,14 @@ class Verbs(Tasks, Operations):
         ttl: Time = None,
         reason: str | None = None,
         task: str | None = None,
+        wait: bool = False,
+        timeout: Time = None,
         key: str | None = None,
     ) -> Grant:
-        """Claim files or globs, all or none. Relative paths are relative to where the workspace was opened."""
+        """Claim files or globs, all or none. Relative paths are relative to where the workspace was opened.
+
+        wait: if they are held, get in line and wait. After `TimedOut`, the same call waits on, in the same place.
+        """
         return self._ask("claim", locals())
 
     def release(
@@ -222,6 +227,7 @@ class Verbs(Tasks, Operations):
         return self._ask("release", locals())["released"]
 
     def claims(self, *, holder: str | None = None) -> list[ClaimView]:
+        """The live claims, then the places in line: those that wait `behind` others."""
         return self._ask("claims", locals())
 
     def who_holds(self, path: str) -> list[ClaimView]:

@@ -60,6 +60,9 @@ def send(
         )
     if data is not None and not isinstance(data, dict):
         raise Usage("bad_json", "--data must be a JSON object.", 'For example: --data \'{"branch": "main"}\'.')
+    words, others = (to[0], to[1:]) if text is None and len(to) == 1 else (text, to)
+    if type == "note" and words is not None and data is None and (typed := call.packs.typed(words)) is not None:
+        return call.packs.send(call, typed[0], call.packs.addresses(others), typed[1], None, thread, dry_run=dry_run)
     if to and text is None and data is None:
         raise Usage("bad_arguments", "`send` needs a text.", "For example: moot send Yeats 'The parser is ready.'")
 
@@ -208,7 +211,8 @@ VERBS = (
             "A report can have moot's own word for its build: run it with `moot check --task TASK -- COMMAND`, as "
             "often as you need, then send the report without the result and with `--receipt last`. Its recipient sees "
             "that moot observed the result, and all runs of the attempt. A result that you write yourself is shown as "
-            "claimed."
+            "claimed. A note that has the text form of a pack's message is sent as that message; a text that begins "
+            "like one and differs is refused, with the place and the form."
         ),
     ),
     Verb(

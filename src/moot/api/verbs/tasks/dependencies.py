@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from moot.api.answer import Answer, Table, warn_of_more
-from moot.api.catalogue import KEY, Param, Verb
+from moot.api.catalogue import KEY, TIMEOUT, Param, Verb
 from moot.api.verbs.artifacts import places, word
-from moot.api.verbs.events import TIMEOUT, deadline_of, until
+from moot.api.verbs.events import deadline_of, until
 from moot.core.deciders.dependency import DeclareNeed, Dependency, DependencySatisfied, DropNeed
 from moot.core.errors import Usage
 from moot.core.principal import person
