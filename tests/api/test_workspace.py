@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from moot.api import pool as pools
 from moot.core.errors import Held, MootError, Refused, Unavailable, Unknown, Usage
 from moot.core.identity import Caller
 from moot.wiring import open_workspace
@@ -150,15 +149,6 @@ def test_a_call_that_is_dropped_gives_its_handle_back(workspace: Workspace) -> N
         assert {id(stack.enter_context(workspace.call(PERSON)).engine) for _ in range(HANDLES)} == engines
 
 
-def test_too_many_calls_at_once_are_refused_after_a_while(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pools, "PATIENCE", 0.01)
-    with open_workspace(str(repo), AS_A_PERSON, handles=1) as narrow, narrow.call(PERSON):
-        with pytest.raises(Unavailable) as caught:
-            narrow.call(PERSON)
-        assert caught.value.code == "too_many_calls"
-        assert "open another workspace" in caught.value.remedy
-
-
 @pytest.mark.parametrize("broken", [False, True])
 def test_a_call_that_waits_goes_on_when_another_ends_or_breaks(repo: Path, broken: bool) -> None:
     with open_workspace(str(repo), AS_A_PERSON, handles=1) as narrow:
@@ -210,19 +200,6 @@ def test_whoever_waits_while_the_workspace_is_closed_is_told(repo: Path) -> None
 
 
 # Callers
-
-
-def test_two_agents_who_take_turns_on_one_workspace_stay_who_they_are(workspace: Workspace) -> None:
-    ada, bob = join(workspace, "Ada"), join(workspace, "Bob")
-    for number in range(3):
-        ask(workspace, ada, "send", to=["Bob"], text=f"from Ada {number}", key=f"k{number}")
-        ask(workspace, bob, "send", to=["Ada"], text=f"from Bob {number}", key=f"k{number}")
-    assert [letter.text for letter in ask(workspace, bob, "inbox").result.new] == [f"from Ada {n}" for n in range(3)]
-    assert [letter.text for letter in ask(workspace, ada, "inbox").result.new] == [f"from Bob {n}" for n in range(3)]
-    assert ask(workspace, ada, "whoami").result.name == "Ada"
-    with workspace.call(PERSON) as call:
-        sent = [event for event in call.engine.log.read() if event.type == "message:sent"]
-    assert {(event.by, event.data["text"][:8]) for event in sent} == {("Ada#1", "from Ada"), ("Bob#1", "from Bob")}
 
 
 def test_a_call_that_joins_changes_no_other_call(workspace: Workspace) -> None:

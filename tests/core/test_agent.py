@@ -12,7 +12,6 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from moot.core.deciders.agent import EVENTS, Agent, Join, Joined, Leave, Left, decide, evolve, unknown
 from moot.core.errors import Held, MootError, Refused, Unknown, Usage
 from moot.core.kind import Meta
-from moot.core.payload import Payload
 from moot.core.principal import Actor, agent, mailbox_stream, name_of, person, role, same_agent
 
 AT = "2030-01-01T00:00:00.000Z"
@@ -162,11 +161,6 @@ def test_nobody_can_leave_who_never_came(retire):
 def test_an_unknown_name_is_told_with_the_closest_one():
     assert unknown("Yaets", "Yeats").remedy.startswith("Did you mean Yeats?")
     assert unknown("Yaets", None).details == {"closest": None}
-
-
-def test_an_event_of_another_kind_is_no_event_of_an_agent():
-    with pytest.raises(TypeError):
-        evolve(NOBODY, Payload(), Meta(at=AT))
 
 
 # What they are called

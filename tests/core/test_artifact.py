@@ -22,7 +22,6 @@ from moot.core.deciders.artifact import (
 )
 from moot.core.errors import MootError, Unknown
 from moot.core.kind import Meta
-from moot.core.payload import Payload
 
 AT = "2030-01-01T00:00:00.000Z"
 NOTHING = Artifact(id="src/user.ts")
@@ -90,11 +89,6 @@ def test_what_was_never_made_is_not_modified():
 )
 def test_its_size_is_bounded(command):
     assert refused(NOTHING, command).code == "artifact_too_large"
-
-
-def test_an_event_of_another_kind_is_no_event_of_an_artifact():
-    with pytest.raises(TypeError):
-        evolve(NOTHING, Payload(), Meta(at=AT))
 
 
 NAMES = st.lists(st.sampled_from("abc"), max_size=3).map(tuple)

@@ -25,7 +25,6 @@ from moot.core.deciders.checkpoint import (
 )
 from moot.core.errors import Held, MootError, Refused, Unknown
 from moot.core.kind import Meta
-from moot.core.payload import Payload
 from moot.core.principal import Actor
 
 AT = "2030-01-01T00:00:00.000Z"
@@ -138,11 +137,6 @@ def test_a_question_that_cannot_be_answered_is_refused(command, code):
 
 def test_an_id_is_used_once():
     assert refused(after(REACH), REACH).code == "checkpoint_exists"
-
-
-def test_an_event_of_another_kind_is_no_event_of_a_checkpoint():
-    with pytest.raises(TypeError):
-        evolve(NOTHING, Payload(), Meta(at=AT))
 
 
 @given(st.text(), st.lists(st.text(), max_size=5))

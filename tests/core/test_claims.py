@@ -31,7 +31,6 @@ from moot.core.deciders import claims
 from moot.core.deciders.claims import decide, evolve
 from moot.core.errors import Held, MootError, Refused, Unknown, Usage
 from moot.core.kind import Meta
-from moot.core.payload import Payload
 from moot.engine.clock import Clock
 from tests.core.overlaps import matches, overlap
 
@@ -463,11 +462,6 @@ def test_the_state_survives_being_written_down():
     state = world(asking(YEATS, "a", "src/", task="t"), asking(KEATS, "b", name="c2", mode="shared", worktree="x"))
     assert ClaimsState.of(json.loads(json.dumps(state.plain()))) == state
     assert ClaimsState.of(NOTHING.plain()) == NOTHING
-
-
-def test_an_event_of_another_kind_is_no_event_of_the_claims():
-    with pytest.raises(TypeError):
-        evolve(NOTHING, Payload(), Meta(position=1, by=YEATS))
 
 
 @given(st.sampled_from([Claimed, Released, Lapsed]), st.lists(st.text(max_size=5), max_size=3))

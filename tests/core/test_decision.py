@@ -25,7 +25,6 @@ from moot.core.deciders.decision import (
 )
 from moot.core.errors import Held, MootError, Refused, Unknown
 from moot.core.kind import Meta
-from moot.core.payload import Payload
 
 AT = "2030-01-01T00:00:00.000Z"
 NOTHING = Decision(id="d-1")
@@ -87,11 +86,6 @@ def test_only_what_stands_can_take_the_place_of_another():
     with pytest.raises(Refused) as caught:
         standing(after(MAKE, REPLACE))
     assert caught.value.remedy == "Name d-2."
-
-
-def test_an_event_of_another_kind_is_no_event_of_a_decision():
-    with pytest.raises(TypeError):
-        evolve(NOTHING, Payload(), Meta(at=AT))
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,6 @@ from moot.core.deciders.dependency import (
 )
 from moot.core.errors import MootError, Refused, Unknown
 from moot.core.kind import Meta
-from moot.core.payload import Payload
 
 AT = "2030-01-01T00:00:00.000Z"
 NOTHING = Dependency(id="User")
@@ -94,11 +93,6 @@ def test_those_who_wait_are_bounded(monkeypatch):
     with pytest.raises(Refused) as caught:
         decide(state, OTHER)
     assert caught.value.code == "too_many_needers"
-
-
-def test_an_event_of_another_kind_is_no_event_of_a_dependency():
-    with pytest.raises(TypeError):
-        evolve(NOTHING, Payload(), Meta(at=AT))
 
 
 NEEDERS, ARTIFACTS = ("Yeats", "task/task-1", "person:anna"), ("a", "b")

@@ -26,7 +26,6 @@ from moot.core.deciders.effect import (
 )
 from moot.core.errors import Held, MootError, Refused, Unknown
 from moot.core.kind import Meta
-from moot.core.payload import Payload
 from moot.engine.clock import iso
 
 T0 = 1_900_000_000.0
@@ -195,11 +194,6 @@ def test_an_unknown_one_is_named(command):
 
 def test_an_id_is_used_once():
     assert isinstance(refused(after(REQUEST), REQUEST), Refused)
-
-
-def test_an_event_of_another_kind_is_no_event_of_an_effect():
-    with pytest.raises(TypeError):
-        grown(NOTHING, Payload())
 
 
 @given(st.floats(0.01, 3600), st.integers(1, 1000), st.floats(0, 1))

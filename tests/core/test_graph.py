@@ -12,7 +12,6 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from moot.core.deciders.graph import EVENTS, Graph, Link, Linked, Unlink, Unlinked, decide, evolve, find_path
 from moot.core.errors import Refused
-from moot.core.payload import Payload
 
 EMPTY = Graph()
 
@@ -62,11 +61,6 @@ def test_ten_thousand_tasks_in_a_row_are_no_problem():
         decide(Graph(needs=needs), Link("t0", ("t9999",)))
     assert len(caught.value.details["cycle"]) == 10_001
     assert decide(Graph(needs=needs), Link("t10000", ("t9999",)))
-
-
-def test_an_event_of_another_kind_is_no_event_of_the_graph():
-    with pytest.raises(TypeError):
-        evolve(EMPTY, Payload())
 
 
 TASKS = "abcdef"

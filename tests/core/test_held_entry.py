@@ -24,7 +24,6 @@ from moot.core.deciders.held_entry import (
 )
 from moot.core.errors import MootError, Refused, Unknown
 from moot.core.kind import Meta
-from moot.core.payload import Payload
 
 AT = "2030-01-01T00:00:00.000Z"
 NOTHING = HeldEntry(id="h-1")
@@ -91,11 +90,6 @@ def test_nothing_is_held_under_an_unknown_id():
     error = refused(NOTHING, DROP)
     assert isinstance(error, Unknown)
     assert error.code == "unknown_entry"
-
-
-def test_an_event_of_another_kind_is_no_event_of_an_entry():
-    with pytest.raises(TypeError):
-        evolve(NOTHING, Payload(), Meta(at=AT))
 
 
 class Entries(RuleBasedStateMachine):

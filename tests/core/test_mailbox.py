@@ -31,7 +31,6 @@ from moot.core.deciders.mailbox import (
     evolve,
 )
 from moot.core.errors import Held, MootError, Refused, Unknown
-from moot.core.payload import Payload
 
 YEATS, KEATS, ADA = "Yeats#1", "Keats#1", "Ada#1"
 NOON, ONE, TWO = (f"2030-01-01T{hour}:00:00.000Z" for hour in (12, 13, 14))
@@ -200,11 +199,6 @@ def test_what_is_hidden_can_be_put_back_once():
     (payload,) = decide(state, Restore(("m1", "m2", "m7")))
     assert payload == MessagesRestored(ids=("m1",))
     assert evolve(state, payload) == box(m1="ack", m2="ack")
-
-
-def test_an_event_of_another_kind_is_no_event_of_a_mailbox():
-    with pytest.raises(TypeError):
-        evolve(box(), Payload())
 
 
 # Any sequence of commands, against a model that keeps what was said to be true

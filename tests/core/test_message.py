@@ -21,7 +21,6 @@ from moot.core.deciders.message import (
 )
 from moot.core.errors import MootError, Refused
 from moot.core.kind import Meta
-from moot.core.payload import Payload
 
 AT = "2030-01-01T00:00:00.000Z"
 NEW = Message(id="m-1")
@@ -99,11 +98,6 @@ def test_an_id_is_used_once():
 
 def test_a_request_wants_an_answer_and_a_note_nothing():
     assert WANTS == {"note": "nothing", "request": "answer", "reply": "nothing"}
-
-
-def test_an_event_of_another_kind_is_no_event_of_a_message():
-    with pytest.raises(TypeError):
-        evolve(NEW, Payload(), Meta(position=1, at=AT, thread=None))
 
 
 json_values = st.recursive(

@@ -9,7 +9,6 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from moot.core.deciders.receipt import COMMAND_LIMIT, Receipt, RecordReceipt, check, decide, evolve
 from moot.core.errors import MootError, Refused
 from moot.core.kind import Meta
-from moot.core.payload import Payload
 
 T0 = "2030-01-01T00:00:00.000Z"
 TREES = ("git:one", "git:two")
@@ -76,11 +75,6 @@ def test_a_command_has_a_limit():
     with pytest.raises(Refused) as caught:
         decide(Receipt(id="r-1"), run(argv=("x" * COMMAND_LIMIT, "y")))
     assert caught.value.code == "command_too_long"
-
-
-def test_an_event_of_something_else_is_a_mistake():
-    with pytest.raises(TypeError):
-        evolve(Receipt(id="r-1"), Payload(), Meta(at=T0))
 
 
 class Receipts(RuleBasedStateMachine):

@@ -13,7 +13,6 @@ from moot.core.deciders.task import KIND, decide, evolve, may_review
 from moot.core.errors import Held, MootError, Refused, Unknown
 from moot.core.kind import Meta
 from moot.core.lifecycle import CORE, Edge, Lifecycle, State
-from moot.core.payload import Payload
 from moot.core.principal import Actor
 from moot.core.task import (
     EVENTS,
@@ -514,11 +513,6 @@ def test_a_task_survives_being_written_down():
     told.does(move("reject", KEATS, reason="no"), move("claim"), move("fail", reason="cannot"))
     assert len(told.task.setbacks) == 2
     assert Task.of(json.loads(json.dumps(told.task.plain()))) == told.task
-
-
-def test_an_event_of_another_kind_is_no_event_of_a_task():
-    with pytest.raises(TypeError):
-        evolve(NEW, Payload(), Meta(position=1, at=AT, by="x"))
 
 
 def test_every_event_has_a_type_of_its_own():

@@ -8,9 +8,9 @@ from moot.core.deciders.artifact import CreateArtifact, ModifyArtifact
 from moot.core.deciders.checkpoint import ReachCheckpoint, ResolveCheckpoint
 from moot.core.deciders.decision import MakeDecision, SupersedeDecision
 from moot.core.deciders.dependency import DeclareNeed, DropNeed
-from moot.core.errors import Held, Refused
+from moot.core.errors import Refused
 from moot.core.principal import Actor
-from moot.views import queries, states
+from moot.views import queries
 from tests.engine.harness import (
     ANNA,
     Command,
@@ -115,18 +115,6 @@ def test_whoever_retired_is_not_written_to(machine):
     assert mail(machine) == []
 
 
-@pytest.mark.parametrize("first", ["need", "artifact"])
-def test_need_and_artifact_of_the_same_moment_meet_once(two, first):
-    one, other = two
-    commands = [need("User", "Yeats"), make("src/user.ts", "User")]
-    ours, theirs = commands if first == "need" else reversed(commands)
-    one.run(interrupted(ours, lambda: other.does(theirs)))
-    (met,) = one.events("dependency:satisfied")
-    assert met.data["required_by"] == ["Yeats"]
-    assert mail(one) == [("dependency/User", ("Yeats",))]
-    assert one.rows() == other.rows()
-
-
 def test_unrelated_names_never_conflict(two):
     one, other = two
     tries = []
@@ -198,22 +186,3 @@ def test_the_answer_is_mail_in_the_same_commit(machine):
     assert sent.data["text"] == "blue\n\nThat answers k-1: Which?"
     assert list(queries.things(machine.engine.read(), "checkpoint", 10)) == []
     assert queries.things_of_task(machine.engine.read(), "a") == [("checkpoint", "k-1")]
-
-
-def test_two_persons_who_answer_at_once_leave_one_answer(two):
-    one, other = two
-    one.does(reach("k-1"))
-    with pytest.raises(Held) as caught:
-        one.run(interrupted(resolve("k-1", "blue"), lambda: other.does(resolve("k-1", "red", "person:bert"))))
-    assert (caught.value.details["by"], caught.value.details["answer"]) == ("person:bert", "red")
-    assert len(one.events("checkpoint:resolved")) == len(mail(one)) == 1
-    assert states.state(one.engine.read(), "checkpoint", "k-1")[0].answer == "red"
-
-
-def test_log_and_views_are_sound_after_all_of_it(machine):
-    machine.does(need("User", "Yeats"), make("src/user.ts", "User"), decide("d-1", paths=("src/**",)))
-    machine.does(decide("d-2", replaces="d-1"), reach("k-1"), resolve("k-1", "blue"), reach("k-2"))
-    assert machine.verify().problems == ()
-    before = machine.rows()
-    machine.engine.rebuild()
-    assert machine.rows() == before

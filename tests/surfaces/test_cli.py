@@ -452,23 +452,6 @@ def test_the_version_is_that_of_the_package(bare: Command) -> None:
     assert bare("--version", "--json").result == {"version": version}
 
 
-@pytest.mark.parametrize(
-    ("words", "meant"),
-    [
-        (["agnets"], "moot agents"),
-        (["tsak", "claim"], "moot task"),
-        (["task", "clam"], "claim"),
-        (["baord"], "moot board"),
-        (["inbox", "--peak"], "--peek"),
-        (["send", "Bob", "hi", "--expire", "1h"], "--expires"),
-    ],
-)
-def test_what_is_mistyped_is_answered_with_what_was_meant(village: Command, words: list[str], meant: str) -> None:
-    ran = village(*words)
-    assert ran.code == 2
-    assert meant in ran.err
-
-
 # How words are understood
 
 

@@ -106,11 +106,6 @@ def test_bad_events_are_refused_with_a_remedy(ada: Workspace) -> None:
         ada.emit("build:finished", thread="m-nothing")
 
 
-def test_nobody_waits_for_a_core_event_that_cannot_come(run: Command) -> None:
-    ran = run("wait", "--type", "task:complted", "--json")
-    assert ran.error["error"] == "unknown_event_type"
-
-
 class Builds(Protocol):
     """A pack that has made `build:broken` a command of its own: it tells everybody."""
 

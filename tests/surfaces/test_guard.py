@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from moot import Workspace
-from moot.core.errors import Held, Refused
 from tests.surfaces.command import PATIENCE
 from tests.surfaces.guarded import NAMED, Guarded, passed, refused
 
@@ -405,20 +404,3 @@ def test_a_great_change_is_told_in_short(repo: Guarded) -> None:
 
 
 # In Python
-
-
-def test_the_guard_in_python(repo: Guarded) -> None:
-    claim = repo.claim("Ada", "src/**")
-    repo.write("src/a.py")
-    with Workspace(repo.repo, agent="Bob") as bob:
-        assert bob.guard_status().guarded
-        with pytest.raises(Held) as caught:
-            bob.guard_check("pre-commit")
-        assert caught.value.details["held"][0]["claim"] == claim
-        assert caught.value.details["held"][0]["files"] == ["src/a.py"]
-        assert bob.guard_check("pre-push", refs="").files == 0
-        with pytest.raises(Refused):
-            bob.guard_remove()
-    with Workspace(repo.repo, person=True) as person:
-        assert len(person.guard_remove().removed) == 2
-        assert not person.guard_status().guarded

@@ -6,7 +6,6 @@ import inspect
 import json
 import keyword
 import os
-import threading
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
@@ -117,25 +116,6 @@ def test_init_turns_a_pack_on(bare: Command) -> None:
     assert "orchestrator" in (bare.repo / "moot.toml").read_text()
 
 
-def test_init_refuses_an_unknown_pack(bare: Command) -> None:
-    with pytest.raises(Usage) as caught:
-        Workspace.init(bare.repo, packs=["nothing"])
-    assert caught.value.code == "unknown_pack"
-
-
-def test_a_directory_outside_any_workspace_is_refused_with_a_remedy(tmp_path: Path) -> None:
-    with pytest.raises(MootError) as caught:
-        Workspace(tmp_path)
-    assert caught.value.code == "no_workspace"
-    assert "moot init" in caught.value.remedy
-
-
-def test_both_worktrees_are_one_workspace(ada: Workspace, bob: Workspace) -> None:
-    ada.task_add("One")
-    assert [task.id for task in bob.ready()] == ["task-001"]
-    assert ada.root != bob.root
-
-
 def test_the_environment_says_who_calls(run: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MOOT_AGENT", "Ada")
     monkeypatch.setenv("MOOT_INCARNATION", "1")
@@ -166,29 +146,6 @@ def test_a_closed_workspace_says_so(run: Command) -> None:
         with pytest.raises(Usage) as caught:
             call()
         assert caught.value.code == "workspace_closed"
-
-
-def test_each_thread_opens_its_own(run: Command) -> None:
-    failed: list[BaseException] = []
-
-    def work(number: int) -> None:
-        try:
-            with Workspace(run.repo) as ws:
-                ws.join(f"Worker-{number}")
-                for turn in range(5):
-                    ws.task_add(f"{number} {turn}")
-        except BaseException as error:
-            failed.append(error)
-
-    threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
-    assert failed == []
-    with Workspace(run.repo) as ws:
-        assert ws.board().counts == {"open": 20}
-        assert ws.verify().sound
 
 
 # Who one is
@@ -222,36 +179,7 @@ def test_nobody_becomes_another_by_having_the_same_number(run: Command) -> None:
         assert ws.join("Carl").incarnation == 1
 
 
-@pytest.mark.promise(7)
-def test_a_replaced_incarnation_is_refused_with_the_holder_of_its_name(run: Command) -> None:
-    with Workspace(run.repo, agent="Bob", incarnation=1) as old, Workspace(run.repo) as new:
-        assert new.join("Bob", take_over=True).incarnation == 2
-        with pytest.raises(Held) as caught:
-            old.send("Ada", "hello")
-        assert caught.value.code == "stale_incarnation"
-        assert caught.value.details["holder"] == "Bob#2"
-
-
 # Messages
-
-
-def test_a_message_is_sent_shown_and_answered(ada: Workspace, bob: Workspace) -> None:
-    receipt = ada.send("Bob", "Please look.", type="request", within="30m", data={"branch": "main"})
-    assert (receipt.to, receipt.repeated) == (("Bob",), False)
-    letter = bob.inbox().new[0]
-    assert (letter.id, letter.sender, letter.text, letter.data) == (
-        receipt.id,
-        "Ada",
-        "Please look.",
-        {"branch": "main"},
-    )
-    answer = bob.reply(receipt.id, "Looked.")
-    assert answer.to == ("Ada",)
-    assert [(letter.text, dict(letter.stages)) for letter in ada.thread(receipt.id)] == [
-        ("Please look.", {"Bob": "answered"}),
-        ("Looked.", {"Ada": "stored"}),
-    ]
-    assert ada.inbox().new[0].reply_to == receipt.id
 
 
 @pytest.mark.promise(5)
@@ -262,13 +190,6 @@ def test_what_inbox_returns_counts_as_shown_unless_one_peeks(ada: Workspace, bob
     assert [letter.id for letter in bob.inbox().new] == [sent.id]
     assert ada.thread(sent.id)[0].stages[0][1] == "offered"
     assert bob.inbox().new == ()
-
-
-def test_ack_says_what_it_confirmed(ada: Workspace, bob: Workspace) -> None:
-    ids = [ada.send("Bob", text, type="request").id for text in ("one", "two")]
-    assert bob.ack(ids) == ids
-    assert bob.ack(ids[0]) == ids[:1]
-    assert [late.stage for late in ada.overdue(all=True)] == ["acked", "acked"], "a request waits for its answer"
 
 
 def test_several_recipients_are_a_sequence(ada: Workspace, run: Command) -> None:
@@ -282,17 +203,6 @@ def test_a_dry_run_says_what_would_happen_and_writes_nothing(ada: Workspace, run
     before = run.head()
     assert ada.send("Bob", "hello", dry_run=True) == {"would": ["message:sent"]}
     assert run.head() == before
-
-
-@pytest.mark.promise(6)
-def test_a_key_does_a_thing_once(ada: Workspace, bob: Workspace) -> None:
-    first = ada.send("Bob", "hello", key="k")
-    again = ada.send("Bob", "hello", key="k")
-    assert again == first.replace(repeated=True)
-    with pytest.raises(Refused) as caught:
-        ada.send("Bob", "something else", key="k")
-    assert caught.value.code == "key_reused"
-    assert bob.send("Ada", "hello", key="k").repeated is False
 
 
 # Tasks and files
@@ -318,50 +228,7 @@ def test_a_task_goes_its_way_in_typed_steps(ada: Workspace, bob: Workspace) -> N
     assert bob.explain(first.id)[0].type == "task:added"
 
 
-def test_tasks_are_failed_cancelled_released_reopened_moved_and_linked(ada: Workspace, bob: Workspace) -> None:
-    for title in ("a", "b", "c", "d"):
-        ada.task_add(title, no_review=True)
-    bob.task_claim("task-001")
-    assert bob.task_fail("task-001", reason="Impossible.").state == "failed"
-    assert ada.task_reopen("task-001", reason="Possible after all.").state == "open"
-    bob.task_claim("task-002")
-    assert bob.task_release("task-002").holder is None
-    bob.task_claim("task-002")
-    assert bob.task_complete("task-002").state == "done"
-    assert ada.task_cancel("task-003", reason="Not needed.").state == "cancelled"
-    assert ada.task_link("task-004", needs="task-001").waits == ("task-001",)
-    assert bob.task_move("task-001", "working").holder == "Bob#1"
-
-
-def test_files_are_held_listed_and_released(ada: Workspace, bob: Workspace) -> None:
-    held = ada.claim(["src/a.py", "docs/"], reason="new grammar", ttl="1h")
-    assert (held.holder, held.paths, held.mode, held.ttl) == ("Ada#1", ("src/a.py", "docs/**"), "exclusive", 3600.0)
-    assert [h.id for h in bob.who_holds("src/a.py")] == [h.id for h in bob.claims()] == [held.id]
-    with pytest.raises(Held) as caught:
-        bob.claim("src/*.py")
-    assert caught.value.code == "file_held"
-    assert ada.release("src/a.py") == ["src/a.py"]
-    assert bob.claim("src/*.py", shared=True).mode == "shared"
-    assert ada.release(all=True) == ["docs/**"]
-    assert [h.holder for h in ada.claims(holder="Bob")] == ["Bob#1"]
-
-
-def test_paths_start_where_the_workspace_was_opened(run: Command) -> None:
-    (run.repo / "src").mkdir()
-    with Workspace(run.repo / "src", agent="Ada") as ws:
-        assert ws.claim("a.py").paths == ("src/a.py",)
-
-
 # A pack
-
-
-ASSIGNMENT = {
-    "platform": "web",
-    "title": "Build it",
-    "instructions": "As described.",
-    "filesToCreate": ["a.py"],
-    "architecture": "One file.",
-}
 
 
 @pytest.fixture
@@ -371,38 +238,6 @@ def lead(bare: Command) -> Iterator[Workspace]:
         ws.task_add("Build it", id="task-001")
         ws.task_claim("task-001")
         yield ws
-
-
-@pytest.fixture
-def developer(lead: Workspace) -> Iterator[Workspace]:
-    with Workspace(lead.root) as ws:
-        ws.join("Dev", role="developer")
-        yield ws
-
-
-def test_a_packs_message_finds_its_mailbox_and_is_read_there(lead: Workspace, developer: Workspace) -> None:
-    receipt = lead.send(type="task_assignment", data={"taskId": "task-001", **ASSIGNMENT})
-    assert receipt.to == ("@developer",)
-    box = developer.mailbox()
-    assert (box.name, [letter.id for letter in box.messages]) == ("@developer", [receipt.id])
-    developer.ack(receipt.id)
-    told = developer.instructions("task-001")
-    assert (told.in_force, told.attempt) == (receipt.id, 1)
-
-
-def test_an_entry_of_a_file_that_cannot_be_taken_is_held_shown_and_dropped(lead: Workspace) -> None:
-    path = Path(lead.root, ".claude-orchestrator/tasks/messages/to-developer.json")
-    content = json.loads(path.read_text())
-    content["messages"].append({"type": "task_assignment", "taskId": "task-001"})
-    path.write_text(json.dumps(content))
-    entry = lead.held()[0]
-    assert lead.warnings
-    assert lead.held_show(entry.id).raw
-    assert lead.held_drop(entry.id, reason="not needed").status == "dropped"
-    with pytest.raises(Held) as caught:
-        lead.held_drop(entry.id, reason="twice")
-    assert caught.value.code == "entry_closed"
-    assert lead.held() == []
 
 
 def test_watching_the_files_says_what_could_not_be_taken(lead: Workspace) -> None:
@@ -429,40 +264,6 @@ def test_a_follower_has_what_comes_after_the_call_and_only_that(ada: Workspace, 
     events = bob.follow(timeout=0)
     ada.task_add("after")
     assert [event.data["title"] for event in events] == ["after"]
-
-
-def test_a_follower_is_woken_by_each_event_as_it_comes(run: Command) -> None:
-    """Two workspaces take turns: each answers an event of the other, so both wait each time."""
-    turns, failed = 10, []
-
-    def answer() -> None:
-        try:
-            with Workspace(run.repo, agent="Ada") as ada:
-                ready.set()
-                for event in ada.follow(types="message:sent", after=start, timeout=60):
-                    if event.by == "Bob#1":
-                        ada.send("Bob", event.data["text"])
-                        if event.data["text"] == str(turns - 1):
-                            return
-        except BaseException as error:
-            failed.append(error)
-
-    start, ready = run.head(), threading.Event()
-    other = threading.Thread(target=answer)
-    other.start()
-    try:
-        assert ready.wait(60)
-        with Workspace(run.linked, agent="Bob") as bob:
-            events = bob.follow(types="message:sent", timeout=60)
-            bob.send("Ada", "0")
-            for turn in range(turns):
-                came = next(event for event in events if event.by == "Ada#1")
-                assert came.data["text"] == str(turn)
-                if turn + 1 < turns:
-                    bob.send("Ada", str(turn + 1))
-    finally:
-        other.join(60)
-    assert failed == []
 
 
 def test_a_follower_chooses_types_streams_and_the_start(ada: Workspace) -> None:

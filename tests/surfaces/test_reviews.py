@@ -14,7 +14,6 @@ from tests.surfaces.town import Town, of_two, refused, with_roles
 from tests.surfaces.worlds import ASSIGNMENT
 
 if TYPE_CHECKING:
-    from moot import Workspace
     from moot.api.message_view import Letter
     from tests.surfaces.command import Command
 
@@ -402,13 +401,3 @@ def test_a_waiter_that_was_killed_finds_the_review_when_it_waits_again(run: Comm
     found = run("wait", "--json", agent="Ada").result
     assert (found["reason"], [item["id"] for item in found["items"]][1:]) == ("mail", ["parser"])
     assert found["items"][1]["command"].startswith("moot task approve parser")
-
-
-def test_wait_in_python_returns_what_there_is_to_do(ada: Workspace, bob: Workspace) -> None:
-    task = bob.task_add("Write the parser")
-    bob.task_claim(task.id)
-    bob.task_submit(task.id)
-    found = ada.wait(timeout=30)
-    assert (found.reason, [item.reason for item in found.items]) == ("mail", ["mail", "review"])
-    ada.task_reject(task.id, reason="No.")
-    assert [item.reason for item in bob.wait(timeout=30).items] == ["mail", "task"]

@@ -23,7 +23,6 @@ RESULTS = {
 }
 TEXTS = {":large": "pays a large amount", ":small": "pays a small amount", ":refused": "refuses the payment"}
 SUCCESS = "```yaml\nstatus: success\nwarnings: []\n```\n"
-MEBIBYTE = 1 << 20
 
 
 def architect(text: str) -> str:
@@ -196,10 +195,6 @@ class Request:
     def crash(self) -> None:
         sys.stdout.write(SUCCESS)
         sys.exit(3)
-
-    def huge(self) -> None:
-        for _ in range(50):
-            sys.stdout.write("x" * (MEBIBYTE - 1) + "\n")
 
 
 ERROR = "```yaml\nstatus: error\nerror: Cannot determine method signature\n```\n"
