@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moot.core.templates import Mismatch, form_of, parse, read, render
+from moot.core.templates import NearMiss, form_of, parse, read, render
 
 MIGRATION = form_of("REQUEST_MIGRATION #{issue:int} tables:[{tables:names}]")
 BLOCKED = form_of("BLOCKED {who:word}: {why:text}")
@@ -48,7 +48,7 @@ def test_a_text_is_read_as_its_fields(text, fields):
 )
 def test_a_near_miss_has_a_place_and_other_texts_have_no_form(text, position, expected):
     found = read(FORMS, text)
-    assert (found.position if isinstance(found, Mismatch) else None) == position
+    assert (found.position if isinstance(found, NearMiss) else None) == position
     assert found is None or found.expected == expected
 
 
@@ -81,4 +81,4 @@ def test_what_is_written_is_read_as_the_same_data_or_is_not_written(issue, table
 def test_every_text_has_a_form_or_a_place(text):
     for form in FORMS:
         found = parse(form, text)
-        assert not isinstance(found, Mismatch) or 0 <= found.position <= len(text)
+        assert not isinstance(found, NearMiss) or 0 <= found.position <= len(text)

@@ -70,7 +70,7 @@ def test_a_stream_a_thread_and_a_key_can_be_given(ada: Workspace) -> None:
         ("file:claimed", "moot claim"),
         ("effect:done", "moot handle"),
         ("agent:joined", "moot join"),
-        ("mailbox:cleared", "moot mailbox"),
+        ("mailbox:cleared", "moot inbox"),
         ("topic:made", "moot emit"),
         ("pack:activated", "moot.toml"),
         ("document:changed", "file of a pack"),

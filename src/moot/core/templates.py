@@ -49,7 +49,7 @@ class TextForm(Record):
         return tuple(part.name for part in self.parts if isinstance(part, Field))
 
 
-class Mismatch(Record):
+class NearMiss(Record):
     """Where a text first differs from a form, counted from 0, and what belongs there."""
 
     form: TextForm
@@ -80,14 +80,14 @@ def form_of(source: str) -> TextForm:
     return TextForm(source=source, first=first[0], parts=tuple(parts))
 
 
-def parse(form: TextForm, text: str) -> dict[str, Any] | Mismatch:
+def parse(form: TextForm, text: str) -> dict[str, Any] | NearMiss:
     """The fields of a text, or where it does not have the form."""
     at, values = 0, {}
     for number, part in enumerate(form.parts):
         if isinstance(part, Field):
             found = _pattern(part).match(text, at)
             if found is None:
-                return Mismatch(form, at, KINDS[part.kind])
+                return NearMiss(form, at, KINDS[part.kind])
             values[part.name] = _value(part.kind, found[found.re.groups])
             at = found.end()
             continue
@@ -97,10 +97,10 @@ def parse(form: TextForm, text: str) -> dict[str, Any] | Mismatch:
             end = _after_blanks(text, at) if char == " " else at + text.startswith(char, at)
             if end == at:
                 word = fixed[fixed.rfind(" ", 0, index) + 1 :].split(" ")[0]
-                return Mismatch(form, at, "a blank" if char == " " else repr(word))
+                return NearMiss(form, at, "a blank" if char == " " else repr(word))
             at = end
     at = _after_blanks(text, at)
-    return values if at == len(text) else Mismatch(form, at, "the end")
+    return values if at == len(text) else NearMiss(form, at, "the end")
 
 
 def _after_blanks(text: str, at: int) -> int:
@@ -116,7 +116,7 @@ def render(form: TextForm, data: Mapping[str, Any]) -> str:
     return said if parse(form, said) == dict(data) else ""
 
 
-def read(forms: Sequence[TextForm], text: str) -> tuple[TextForm, dict[str, Any]] | Mismatch | None:
+def read(forms: Sequence[TextForm], text: str) -> tuple[TextForm, dict[str, Any]] | NearMiss | None:
     """The first form that the text has, with its fields, or the closest one. None: it does not begin like any form."""
     first = _FIRST.match(text)
     word = first[0] if first else ""
@@ -127,7 +127,7 @@ def read(forms: Sequence[TextForm], text: str) -> tuple[TextForm, dict[str, Any]
     mismatches = []
     for form in meant:
         found = parse(form, text)
-        if not isinstance(found, Mismatch):
+        if not isinstance(found, NearMiss):
             return form, found
         mismatches.append(found)
     return max(mismatches, key=lambda mismatch: mismatch.position, default=None)

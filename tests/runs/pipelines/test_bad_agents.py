@@ -26,9 +26,24 @@ def failure(notes):
     return failed
 
 
+def test_a_marker_that_the_agent_sets_without_the_work_is_turned_back(notes):
+    notes.agent(CHANGE_NOTE.format(change='data["done"]["draft"] = True') + "print('status: success')")
+    failed = failure(notes)
+    assert failed.problems == ("reports/a.md: there is no report (names-every-heading)",)
+
+
 def test_a_claim_of_success_with_half_of_the_work_names_the_criterion_and_the_line(notes):
     notes.agent(GOOD.replace("for h in headings", "for h in headings[:1]"))
     assert failure(notes).problems == ("reports/a.md:1: 'Two' is missing (names-every-heading)",)
+
+
+def test_a_key_of_another_stage_is_refused_rendered_back_and_recorded(notes):
+    notes.agent(CHANGE_NOTE.format(change='data["outline"] = ["Mine"]') + GOOD)
+    failed = failure(notes)
+    assert failed.problems == ("/outline: belongs to outline; the change was refused",)
+    assert notes.note()["outline"] == ["One", "Two"]
+    [refused] = [e for e in notes.person.log(limit=500) if e.type == "document:refused"]
+    assert refused.data["set"] == {"/outline": ["Mine"]}
 
 
 def test_an_own_key_is_taken_over(notes):

@@ -48,6 +48,16 @@ def test_exactly_the_stages_that_depend_on_a_change_run_again(notes, name):
     assert notes.run() == [*(f"{stage} reused" for stage in ALL), "ended"]
 
 
+def test_the_first_failure_ends_the_run_and_names_the_stages_that_did_not_run(notes):
+    notes.agent("print('status: error\\nerror: I cannot')")
+    assert notes.run() == ["outline passed", "draft_report failed", "ended"]
+    assert notes.steps[-1].text == "failed at draft_report"
+    assert notes.states() == {"outline": "completed", "draft_report": "failed", "polish": "pending", "check": "pending"}
+    assert notes.note()["errors"] == ["draft-report: I cannot"]
+    assert notes.note()["done"]["draft"] is False
+    assert "I cannot" in notes.error.message
+
+
 def test_a_warning_does_not_stop_the_run_and_is_in_the_document(notes):
     notes.agent(GOOD.replace("status: success", "status: success\\nwarnings: [short]"))
     assert notes.run()[-1] == "ended"
@@ -100,6 +110,15 @@ def test_one_stage_alone_needs_its_predecessors(notes):
     notes.source("a.txt", "# New\n")
     with pytest.raises(Refused, match=r"note-outline must run again: a\.txt changed"):
         notes.run(stage="polish")
+
+
+def test_without_a_command_the_run_stops_before_that_stage_and_keeps_the_rest(notes):
+    (notes.root / "moot.toml").write_text('packs = ["notes"]\n')
+    notes.reopen()
+    assert notes.run() == ["outline passed", "draft_report failed", "ended"]
+    assert "moot.toml does not set run.notes.draft_report" in notes.error.message
+    assert notes.note()["done"]["outline"] is True
+    assert notes.states()["draft_report"] == "failed"
 
 
 def test_markers_of_an_earlier_run_do_not_count_in_a_new_one(notes):
