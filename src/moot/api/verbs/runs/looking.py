@@ -342,8 +342,9 @@ def stages(call: Call, name: str) -> Answer:
             "no_stages", f"No active pack with stages is called {name[:80]!r}.", f"Known: {known}.", pack=name
         )
     lines = []
+    optional = "by a command" if pack.folder else "built in, or by a command"  # a folder has no code
     for one in pack.stages:
-        who = {"required": "by a command", "optional": "built in, or by a command"}.get(one.agent, "built in")
+        who = {"required": "by a command", "optional": optional}.get(one.agent, "built in")
         lines.append(f"{one.name}: {who}{f', after {one.after}' if one.after else ''}")
         for title, values in (("reads", one.reads), ("writes", one.writes), ("owns", one.owns)):
             lines += [f"  {title} {', '.join(values)}"] if values else []
