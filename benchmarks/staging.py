@@ -178,6 +178,7 @@ writes = ["review"]
     commands = f"lint = {json.dumps(lint)}\nreview = {json.dumps(review)}\n"
     with _pack(directory, "checks", tables, commands, '[pipeline.files]\nreview = "reviews/{stem}.md"') as ws:
         _write(os.path.join(directory, "reviewer.py"), _REVIEWER)
+        _write(os.path.join(directory, ".gitignore"), "__pycache__/\n")
         paths = [f"module{number}.py" for number in range(many)]
         for path in paths:
             _write(os.path.join(directory, path), "".join(f"def f{n}():\n    return {n}\n" for n in range(_METHODS)))

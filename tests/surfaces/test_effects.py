@@ -19,6 +19,7 @@ from moot.api.protocol import MessageType, Pack, Packs, Protocol, Saying
 from moot.core.deciders.effect import DEEPEST
 from moot.core.deciders.message import SendMessage
 from moot.core.errors import Refused, Unknown, Usage
+from moot.place.locks import anybody_runs
 from tests.faults.crew import alive
 from tests.surfaces.command import PATIENCE, Command
 
@@ -344,7 +345,7 @@ def runner(run: Command) -> Iterator[Any]:
         'name = "slow"\non = ["nap:taken"]\nrun = ["sh", "-c", "echo $$ > napping; sleep 600"]\nat_once = 2',
     )
     process = run.popen("handle", "--json")
-    until(lambda: "nobody_handles" not in run("emit", "probe:sent", "--json").out, "somebody handles")
+    until(lambda: anybody_runs(str(run.repo / ".git" / "moot")), "somebody handles")
     yield process
     process.kill()
     process.wait(PATIENCE)

@@ -65,7 +65,8 @@ class WatchedWorktree:
         for path in names:
             rule = os.path.basename(path) == ".gitignore" and _is_beside(path, before.files)
             if rule or not is_of(path, ignored):
-                yield Problem("changed while the stage ran, which may not write it", path=path)
+                remedy = "" if path in before.files else "What tools write, let git ignore: name it in .gitignore."
+                yield Problem("changed while the stage ran, which may not write it", path=path, remedy=remedy)
         for name in _changed(before.git, after.git):
             yield _git_problem(name, before.git.get(name), after.git.get(name))
 

@@ -91,7 +91,7 @@ def test_a_plan_that_git_has_taken_back_is_made_again(covered: Shop) -> None:
 @pytest.mark.parametrize("also", ["nothing", "the time of the source"])
 def test_placeholders_that_came_back_are_implemented_again(covered: Shop, also: str) -> None:
     finished = covered.file(SPEC)
-    covered.moot("run", "restore", "last", "--stage", IMPLEMENTER)
+    covered.moot("run", "restore", "last", IMPLEMENTER)
     assert "{EXPECTATION}" in covered.file(SPEC)
     if also != "nothing":
         touch(covered)

@@ -77,7 +77,7 @@ def test_a_spec_that_the_linter_replaces_by_something_else_fails_the_polisher(sh
     assert shop.document()["automation"]["polisher_completed"] is False
     assert shop.states()["reviewer"] == "pending"
     clear(shop.root / SPEC)
-    said = shop("run", "restore", "last", "--stage", "polisher")
+    said = shop("run", "restore", "last", "polisher")
     assert said.code == 0, said
     assert "expect(result)" in shop.read(SPEC), "what was there before the stage can be put back"
 

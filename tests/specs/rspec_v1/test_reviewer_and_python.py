@@ -28,7 +28,7 @@ def test_a_reviewer_that_changes_the_spec_fails_and_the_built_in_one_changes_not
     assert f"{SPEC}: changed while the stage ran" in said.err
     assert shop.states()["reviewer"] == "failed"
     run = shop.json("status", SOURCE)["run"]
-    assert shop("run", "restore", run, "--stage", "polisher").code == 0
+    assert shop("run", "restore", run, "polisher").code == 0
     assert shop.read(SPEC) == before[1]
 
 
