@@ -122,7 +122,8 @@ def homes(place: Place) -> tuple[str, ...]:
     in_main = place.worktree == MAIN and place.root != place.common
     if place.common is not None and place.main_root is None and not in_main:
         return (place.common,)
-    return place.main_root or place.root, place.root
+    main = place.main_root or place.root
+    return (main,) if main == place.root else (main, place.root)
 
 
 def ignored(place: Place, used: str | None) -> str | None:
