@@ -189,7 +189,7 @@ class Protocol:
     reactions: tuple[Reaction, ...] = ()  # commands that follow from an event, in the same commit
     closers: tuple[Callable[[Work], None], ...] = ()  # run after everything is decided, before the append
     forms: Mapping[str, Any] = {}  # forms of mirrors, besides the shared ones: classes, or "module:attribute"
-    pipeline: str = ""  # "module:attribute" of its `Pipeline`: the code of its stages (see `moot.pipelines.contract`)
+    pipeline: str = ""  # "module:attribute" of its `Pipeline`: the code of its stages (see `moot.runs.contract`)
     verbs: Mapping[str, str] = {}  # `moot PACK WORD`: each word with the "module:attribute" of its `Verb`
     methods: str = ""  # "module:attribute" of the `PackMethods` with these verbs
     effects: str = ""  # "module:attribute" of its `PackEffects`: handlers that its own configuration names
