@@ -121,9 +121,13 @@ def test_one_file_is_drawn_with_its_stages_and_a_change_of_size_is_followed(work
     with Glass(working, "run", "status", NAMES[0], "--follow", size=(80, 20)) as glass:
         glass.until(f"{ONE}: running", "✓ lint completed", "▶ test running")
         glass.resize(20, 6)
-        glass.rows.clear()
-        glass.until("▶ test running", "q quit")
-        assert max(map(len, glass.text.splitlines())) <= 20
+        widest = 51
+        for _ in range(3):  # the first may still be drawn for the old size
+            glass.rows.clear()
+            widest = max(map(len, glass.until("▶ test running", "q quit").splitlines()))
+            if widest <= 20:
+                break
+        assert widest <= 20
         go(working)
         assert glass.ended() == 0
 
