@@ -157,6 +157,16 @@ def test_a_stale_token_or_incarnation_is_refused_with_the_holder_s_name(verb, ac
     assert (error.code, error.details) == ("not_holder", {"task": "task-1", "holder": "Yeats#1", "token": 2})
 
 
+def test_the_refusal_says_whether_the_token_the_incarnation_or_the_agent_is_another():
+    told = History().does(move("claim"))
+    for actor, token, word in (
+        (YEATS, 1, "the token 1"),
+        (YEATS_2, None, "incarnation"),
+        (KEATS, None, "Yeats holds it"),
+    ):
+        assert word in told.refuses(move("submit", actor, token=token)).message
+
+
 @pytest.mark.promise(7)
 @pytest.mark.parametrize("token", [None, 2])
 def test_the_holder_needs_no_token_but_a_shown_one_must_be_right(token):
