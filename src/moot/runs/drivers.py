@@ -52,7 +52,7 @@ _REASON = 2000  # characters
 class DriverStep(Record):
     """One thing that happened while driving.
 
-    what: opened, started, waiting, passed, failed, ended, interrupted, summary.
+    what: opened, started, waiting, passed, failed, ended, interrupted, report, summary.
     limit: the maximum number of attempts. outcome: of an ended run (passed, failed, stopped). remedy: how to go on if
     it failed. counts: in the summary, the number of tasks by what became of them.
     """
@@ -74,11 +74,17 @@ class DriverStep(Record):
 
 
 class DriveOptions(Record):
-    """What the caller of `moot run` wants. `most`: how many tasks; `tasks`: only these."""
+    """What the caller of `moot run` wants. `most`: how many tasks; `tasks`: only these.
+
+    parallel: how many agents at once; 0: all.
+    """
 
     most: int | None = None
     tasks: tuple[str, ...] = ()
     keep_going: bool = False
+    parallel: int | None = None
+    sequential: bool = False
+    wave: int | None = None
 
 
 class Part(Record):
@@ -137,8 +143,9 @@ class PackDriver(ABC):
     `Protocol.driver` names a function, or a subclass, that makes one of a call and the pack.
     """
 
-    stages: ClassVar[tuple[str, ...]] = ()  # in order; each is a key of [run.PACK] in moot.toml
+    stages: ClassVar[tuple[str, ...]] = ()  # in order; each is a key of [run.PACK] in moot.toml. None: any key
     required: ClassVar[tuple[str, ...]] = ()  # those that need a command of their own
+    options: ClassVar[tuple[str, ...]] = ("most", "tasks", "keep_going")  # the fields of `DriveOptions` that it takes
 
     def __init__(self, name: str) -> None:
         self.name = name  # of the pack
@@ -150,6 +157,12 @@ class PackDriver(ABC):
     @abstractmethod
     def drive(self, driving: Driving) -> Iterator[DriverStep]:
         """Drive tasks until there is none left, or as many as the options want."""
+
+    def summary(self, counts: Mapping[str, int]) -> str:
+        """The last line of a driver that has ended. `counts`: tasks by what became of them."""
+        words = {"completed": "completed", "rejected": "rejected", "failed": "failed", "stopped": "left to others"}
+        said = ", ".join(f"{counts[key]} {word}" for key, word in words.items() if counts.get(key))
+        return f"Tasks: {said}." if said else "No task is pending."
 
 
 class Driving:
