@@ -42,6 +42,8 @@ def add(
 ) -> Answer:
     made = ""
     check_ttl(ttl)
+    if title is not None and id is None and lifecycle is None and (known := call.packs.task_id(title)) is not None:
+        id, lifecycle = known  # noqa: A001
     common = AddTask(
         title=title or "",
         creator="",
