@@ -229,8 +229,8 @@ def slug(name: str) -> str:
 
 def agent_id(number: int, name: str) -> str:
     """The id of the agent with this name in a wave."""
-    bad = not name.strip() or not name.isprintable() or "/" in name or name.startswith(".")
-    return checked_name(f"w{number}.{'' if bad else slug(name)}" if slug(name) and not bad else f"{name!r}")
+    good = slug(name) and name.isprintable() and "/" not in name and not name.startswith(".")
+    return checked_name(f"w{number}.{slug(name)}" if good else repr(name))
 
 
 def spawn(
