@@ -1,0 +1,1 @@
+"""A wave of agents on one core."""
