@@ -9,11 +9,14 @@ It reads files and runs git, so it is for `observe`, for verbs and for the execu
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
 
 from moot.core import paths
 from moot.core.claims import STREAM, Claimed, Lapsed, Released
-from moot.core.record import Record
+from moot.core.errors import Refused
 from moot.guard.hooks import git_directory
+from moot.packs.specflow.migrations import scan
+from moot.packs.specflow.protocol import TODO
 from moot.packs.specflow.reports import BASELINE
 from moot.place import ignore_case
 from moot.place.git import NO_DRIVERS, Git, GitFailed
@@ -21,87 +24,102 @@ from moot.views import states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 
     from moot.engine.engine import Engine
     from moot.place import Place
 
-EXPORT, SHARED, MIGRATION = "export", "shared", "migration"
-TODO = "// TODO: Add to index.ts export"
 _SOURCES = (".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs", ".vue", ".svelte")
 _HELD = (Claimed.type, Released.type, Lapsed.type)  # each names paths that somebody held
 _PAGE = 500
-_ADDED = "A"
 
 
-class Finding(Record):
-    """What the lead removes or accepts before Tier 2. `place`: a path, of an export with the line."""
-
-    kind: str
-    place: str
-    text: str
-
-    @property
-    def said(self) -> str:
-        return f"{self.place}: {self.text}"
+# --- the commit ------------------------------------------------------------------------------------------------------
 
 
-def commit_of(place: Place, reports: Iterable[str] = ()) -> str:
-    """The commit that is checked out; empty before the first one. Outside git, a digest of all files.
+def head(place: Place) -> str:
+    """The commit that is checked out; empty before the first one, and outside git."""
+    if place.common is None:
+        return ""
+    with _git(place) as git:
+        return git.ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}", fails=True)
+
+
+def version(place: Place, reports: Iterable[str]) -> str:
+    """What a gate's result holds for: the commit; outside git, a digest of all files.
 
     The digest leaves out what gates write: the baseline, and the folders of the `reports`.
     """
     if place.common is not None:
-        return _git(place).ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}", fails=True)
+        return head(place)
     from moot.engine import content_digest
 
     found = content_digest.of(place.root, [BASELINE, *(os.path.dirname(one) or one for one in reports)])
     if found.name is None:
-        raise GitFailed(found.why)
+        raise _unknown(found.why)
     return found.name
+
+
+def in_history(place: Place, commit: str) -> bool:
+    """Whether HEAD contains this commit. Outside git, nobody can tell."""
+    if place.common is None:
+        return True
+    with _git(place) as git:
+        return not git.fails("merge-base", "--is-ancestor", commit, "HEAD")
 
 
 def uncommitted(place: Place) -> list[str]:
     """The tracked files with changes that are not committed, besides the baseline."""
     if place.common is None:
         return []
-    lines = _git(place).listed("status", "--porcelain", "-z", "--no-renames", "--untracked-files=no")
+    with _git(place) as git:
+        lines = git.listed("status", "--porcelain", "-z", "--no-renames", "--untracked-files=no")
     return [path for path in (os.fsdecode(line[3:]) for line in lines) if path != BASELINE]
+
+
+@contextmanager
+def _git(place: Place) -> Iterator[Git]:
+    try:
+        yield Git(git_directory(place), place.root)
+    except GitFailed as error:
+        raise _unknown(str(error)) from error
+
+
+def _unknown(why: str) -> Refused:
+    return Refused("unknown_version", f"moot cannot tell which version of the files this is: {why}.", "Use git here.")
+
+
+# --- findings --------------------------------------------------------------------------------------------------------
 
 
 def findings(
     place: Place,
     start: str,
     *,
-    shared: Iterable[str],
+    is_shared: Callable[[str], bool],
     held: Iterable[str],
     migrations: str,
     assigned: Container[int],
-) -> list[Finding]:
-    """Everything that the lead must look at before Tier 2.
+) -> list[str]:
+    """Everything that the lead must look at before Tier 2, each with its path.
 
-    start: the commit at which the wave started. shared: patterns, of barrel files too. held: the patterns that were
-    claimed in this wave. migrations: their folder. assigned: the numbers that were given away.
+    start: the commit at which the wave started. held: the patterns that were claimed in this wave. migrations: their
+    folder. assigned: the numbers that were given away.
     """
-    if place.common is None or not start:
-        return []
-    changed = _changed(_git(place), start)
-    fold = ignore_case(place)
-
-    def compiled(patterns: Iterable[str]) -> list[paths.Pattern]:
-        return [paths.compiled(paths.canonical_pattern(one), fold=fold) for one in patterns]
-
-    wanted, known = compiled(shared), compiled(held)
-
-    def unclaimed(path: str) -> bool:
-        name = paths.literal(path, fold=fold)
-        return any(paths.meet(name, one) for one in wanted) and not any(paths.meet(name, one) for one in known)
-
+    changed, fold = _changed(place, start), ignore_case(place)
+    known = [paths.compiled(one, fold=fold) for one in held]
+    shared = {path: paths.literal(path, fold=fold) for path in changed if is_shared(path)}
+    unclaimed = [path for path, one in shared.items() if not any(paths.meet(one, two) for two in known)]
     return [
         *_exports(place.root, changed),
-        *(Finding(SHARED, path, "changed without a claim in this wave") for path in changed if unclaimed(path)),
+        *(f"{path}: changed without a claim in this wave" for path in unclaimed),
         *_migrations(place.root, migrations, changed, assigned),
     ]
+
+
+def exports(place: Place, start: str) -> list[str]:
+    """The open export TODOs, for the lead who consolidates them."""
+    return [*_exports(place.root, _changed(place, start))]
 
 
 def held_since(engine: Engine, position: int) -> set[str]:
@@ -113,25 +131,19 @@ def held_since(engine: Engine, position: int) -> set[str]:
     return found
 
 
-def number_of(name: str) -> int | None:
-    """The number that the name of a migration file begins with."""
-    digits = name[: len(name) - len(name.lstrip("0123456789"))]
-    return int(digits) if digits else None
-
-
-def _git(place: Place) -> Git:
-    return Git(git_directory(place), place.root)
-
-
-def _changed(git: Git, start: str) -> dict[str, str]:
-    """How each file differs from the commit: added, modified, deleted."""
-    words = git.listed("diff", "--name-status", "-z", "--no-renames", *NO_DRIVERS, start, "--")
-    new = git.listed("ls-files", "--others", "--exclude-standard", "-z")
+def _changed(place: Place, start: str) -> dict[str, str]:
+    """How each file differs from the commit: (A)dded, (M)odified, (D)eleted."""
+    if place.common is None or not start:
+        return {}
+    with _git(place) as git:
+        words = git.listed("diff", "--name-status", "-z", "--no-renames", *NO_DRIVERS, start, "--")
+        new = git.listed("ls-files", "--others", "--exclude-standard", "-z")
     pairs = [*zip(words[1::2], words[::2], strict=True), *((path, b"A") for path in new)]
     return {os.fsdecode(path): status.decode() for path, status in sorted(pairs)}
 
 
-def _exports(root: str, changed: Iterable[str]) -> Iterator[Finding]:
+def _exports(root: str, changed: Iterable[str]) -> Iterator[str]:
+    """The open export TODOs: `path:line`, and the text after it."""
     for path in changed:
         whole = os.path.join(root, path)
         if path.endswith(_SOURCES) and os.path.isfile(whole) and not os.path.islink(whole):
@@ -139,21 +151,22 @@ def _exports(root: str, changed: Iterable[str]) -> Iterator[Finding]:
                 for number, line in enumerate(file, 1):
                     _, found, text = line.partition(TODO)
                     if found:
-                        yield Finding(EXPORT, f"{path}:{number}", text.strip(" \t:-\r\n") or "(nothing is named)")
+                        yield f"{path}:{number}: export TODO{text.rstrip()}"
 
 
-def _migrations(root: str, folder: str, changed: Mapping[str, str], assigned: Container[int]) -> Iterator[Finding]:
+def _migrations(root: str, folder: str, changed: Mapping[str, str], assigned: Container[int]) -> Iterator[str]:
     """`1_a.up.sql` and `1_a.down.sql` are one migration."""
-    try:
-        names = sorted(os.listdir(os.path.join(root, folder)))
-    except OSError:
-        return
-    for name in names:
-        path, number = os.path.normpath(os.path.join(folder, name)), number_of(name)
-        if number is None or changed.get(path) != _ADDED:
+    files = scan(root, folder)
+    for one in files:
+        if changed.get(one.file) != "A":
             continue
+        number = int(one.number)
         if number not in assigned:
-            yield Finding(MIGRATION, path, f"nobody was assigned the number {number}")
-        same = [one for one in names if number_of(one) == number and one.partition(".")[0] != name.partition(".")[0]]
-        if same:
-            yield Finding(MIGRATION, path, f"has the number {number}, like {', '.join(same)}")
+            yield f"{one.file}: nobody was assigned the number {one.number}"
+        twins = [two.file for two in files if int(two.number) == number and _stem(two.file) != _stem(one.file)]
+        if twins:
+            yield f"{one.file}: has the number {one.number}, like {', '.join(twins)}"
+
+
+def _stem(file: str) -> str:
+    return os.path.basename(file).partition(".")[0]
