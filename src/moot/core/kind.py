@@ -33,6 +33,7 @@ TABLE: Mapping[str, str] = {
     "receipt": "moot.core.deciders.receipt:KIND",
     "run": "moot.core.deciders.run:KIND",
     "permit": "moot.core.deciders.permit:KIND",
+    "series": "moot.core.deciders.series:KIND",
     "document": "moot.core.deciders.document:KIND",
     "feed": "moot.core.deciders.feed:KIND",
     "topic": "moot.core.deciders.custom_event:KIND",

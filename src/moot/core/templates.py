@@ -6,6 +6,7 @@ A form is fixed text with fields in it. It begins with a word, by which a text i
 - `int`: a whole number. It is read with and without a `#` before it, and written as in the form.
 - `word`: one word.
 - `names`: words with commas between them; possibly none.
+- `ints`: numbers with commas between them, each as an `int`.
 - `text`: the rest of the text, with its line breaks. Only at the end.
 
 Whitespace in a form stands for any whitespace. Upper and lower case differ. A form has no optional parts: what was
@@ -24,7 +25,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-KINDS = {"int": "a number", "word": "a word", "names": "names with commas between them", "text": "a text"}
+KINDS = {
+    "int": "a number",
+    "word": "a word",
+    "names": "names with commas between them",
+    "ints": "numbers with commas between them",
+    "text": "a text",
+}
 _FIELD = re.compile(r"\{([A-Za-z_]\w*):(\w+)\}", re.ASCII)
 _FIRST = re.compile(r"[A-Za-z][\w-]*", re.ASCII)
 _SPELLED = 4  # letters: the shortest first word in capitals that can be a misspelt one
@@ -103,6 +110,18 @@ def parse(form: TextForm, text: str) -> dict[str, Any] | NearMiss:
     return values if at == len(text) else NearMiss(form, at, "the end")
 
 
+def schema_of(form: TextForm) -> dict[str, Any]:
+    """The JSON Schema of data that this form can say, besides other fields."""
+    text = {"type": "string", "pattern": "\\S"}
+    kinds: dict[str, dict[str, Any]] = {
+        "int": {"type": "integer", "minimum": 1},
+        "names": {"type": "array", "items": text, "minItems": 1},
+        "ints": {"type": "array", "items": {"type": "integer", "minimum": 1}, "minItems": 1, "uniqueItems": True},
+    }
+    fields = {part.name: kinds.get(part.kind, text) for part in form.parts if isinstance(part, Field)}
+    return {"type": "object", "properties": fields, "required": [*fields]}
+
+
 def _after_blanks(text: str, at: int) -> int:
     return len(text) - len(text[at:].lstrip())
 
@@ -141,11 +160,13 @@ def _pattern(field: Field) -> re.Pattern[str]:
     stop = re.escape(field.stop)
     if field.kind == "word":
         return re.compile(rf"([^\s{stop}]+)")
-    name = rf"[^\s,{stop}]+"
+    name = "#?[0-9]{1,15}" if field.kind == "ints" else rf"[^\s,{stop}]+"
     return re.compile(rf"((?:{name}(?:\s*,\s*{name})*)?)")
 
 
 def _value(kind: str, said: str) -> Any:
     if kind == "names":
         return [name for part in said.split(",") if (name := part.strip())]
+    if kind == "ints":
+        return [int(part.strip().removeprefix("#")) for part in said.split(",") if part]
     return int(said) if kind == "int" else said.strip()

@@ -31,6 +31,7 @@ GROUP = "moot.packs"
 SHIPPED = {
     "gsd": "moot.packs.gsd.protocol:Gsd",
     "orchestrator": "moot.packs.orchestrator.protocol:Orchestrator",
+    "specflow": "moot.packs.specflow.protocol:Specflow",
     "rspec": "moot.packs.rspec.protocol:RspecProtocol",
     "rspec-v1": "moot.packs.rspec_v1.protocol:RspecV1",
 }

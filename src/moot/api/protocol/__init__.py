@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from moot.api.call import Call
     from moot.api.protocol.pack_files import FileProblem, PackFiles
     from moot.api.protocol.pack_views import Concern, PackView
+    from moot.core.deciders.message import Message
     from moot.core.handler import Handler
     from moot.core.lifecycle import Lifecycle
     from moot.core.pack_code import PackCode
@@ -63,7 +64,8 @@ class MessageType(Record):
     receipt: Mapping[str, Any] | None = None  # see `moot.api.protocol.observed_results`
     repeat: str = "store"  # store, ignore (an equal one has no effect, a different one is refused)
     how: str = "message"  # or event
-    text: str = ""  # its text form: see `moot.core.templates`
+    text: tuple[str, ...] = ()  # its text forms: see `moot.core.templates`
+    beside: tuple[str, ...] = ()  # fields that are not in its text
 
     @property
     def sender(self) -> str:
@@ -159,6 +161,8 @@ class Saying(Record):
     number: int | None = None  # the number that the entry of a file has there
     adopting: bool = False  # the file existed before the log, so its numbers are kept
     prints: tuple[str, ...] = ()  # the fingerprint of that entry: see `moot.core.deciders.feed`
+    to: tuple[str, ...] = ()  # the mailboxes of its recipients, if its protocol has chosen them
+    asked: Message | None = None  # what it answers, if its protocol knows
 
 
 _TABLES = ("reactions", "closers", "forms", "verbs", "effects", "pipeline")
@@ -170,6 +174,7 @@ PARTS = (
     "lines",
     *_TABLES,
     "address",
+    "task_id",
     "guard",
     "check",
     "due",
@@ -225,12 +230,16 @@ class Protocol:
 
         return (line_of(happened),)
 
-    def address(self, _text: str) -> str | None:
+    def address(self, _work: Work, _text: str) -> str | None:
         """Translate an address of the protocol to one of moot; None if it is not one."""
         return None
 
-    def guard(self, _actor: Actor, _paths: Sequence[str]) -> None:
-        """Raise if this actor may not claim these paths."""
+    def task_id(self, _title: str) -> str | None:
+        """The id of the task, with the pack's lifecycle, that a title is for; None: it is not of that form."""
+        return None
+
+    def guard(self, _work: Work, _actor: Actor, _paths: Sequence[str], *, committed: bool) -> None:
+        """Raise if this actor may not claim these paths, or, if they are `committed`, not change them in a commit."""
 
     def programs(self, _call: Call) -> Iterable[Handler]:
         """The programs that come with the repository and that its built-in stages run: each needs consent."""
@@ -293,18 +302,26 @@ class Packs:
             return {}
         return self._named[pack].forms or self.protocol(pack).forms
 
-    def addresses(self, to: Sequence[str]) -> Sequence[str]:
+    def addresses(self, work: Work, to: Sequence[str]) -> Sequence[str]:
         """Translate addresses of protocols to those of moot; others stay unchanged."""
         for one in self.having("address"):
             with self._code(one.pack.name, "address"):
-                to = [one.address(text) or text for text in to]
+                to = [one.address(work, text) or text for text in to]
         return to
 
-    def guard(self, actor: Actor, paths: Sequence[str]) -> None:
-        """Raise if a pack does not let this actor claim these paths."""
+    def guard(self, work: Work, actor: Actor, paths: Sequence[str], *, committed: bool = False) -> None:
+        """Raise if a pack does not let this actor claim these paths, or change them in a commit."""
         for protocol in self.having("guard"):
             with self._code(protocol.pack.name, "guard"):
-                protocol.guard(actor, paths)
+                protocol.guard(work, actor, paths, committed=committed)
+
+    def task_id(self, title: str) -> tuple[str, str] | None:
+        """The id and the lifecycle of the task that a title of a protocol's form is for."""
+        for protocol in self.having("task_id"):
+            with self._code(protocol.pack.name, "task_id"):
+                if (name := protocol.task_id(title)) is not None:
+                    return name, protocol.pack.name
+        return None
 
     def same(self, spec: MessageType, data: Mapping[str, Any], roots: Sequence[str]) -> str:
         """See `Protocol.same`."""

@@ -174,7 +174,7 @@ class _Facts:
         command = command_line("send", options=f"{option('--type', spec.name)} --data @message.json")
         stamp = f" (`{spec.stamp}` can be omitted there)" if spec.stamp else ""
         fields = "\n".join(self.fields(spec.name))
-        form = f"As text: `{spec.text}`\n\n" if spec.text else ""
+        form = f"As text: {' or '.join(f'`{text}`' for text in spec.text)}\n\n" if spec.text else ""
         return f"{form}{fields}\n\n```json\n{self.sample(spec.name)}\n```\n\nWith moot: `{command}`{stamp}"
 
     def _how(self, edge: Edge) -> str:

@@ -257,8 +257,8 @@ def _wrong_fields(data: Mapping[str, Any], schemas: Mapping[str, Mapping[str, An
     for place, said in _messages(data):
         known = schemas.get(said.get("schema", ""), {}).get("properties") or ()
         named = [one for path in _FIELDS for one in _at(said, *path.split("/"), place=place)]
-        if (form := _form(said)) is not None and not isinstance(form, str):
-            named += [((*place, "text"), name) for name in form.names]
+        for form in _forms(said):
+            named += [((*place, "text"), name) for name in getattr(form, "names", ())]
         named += [(at, name.partition(".")[0]) for at, name in _at(said, "order", place=place) if name]
         for at, name in named if known else ():
             if name not in known and name != "type":
@@ -298,18 +298,19 @@ def _message(kind: str, said: Mapping[str, Any], pack: str) -> Found:
     owner, slash, word = kind.rpartition("/")
     if not is_word(word.lower()) or (slash and owner != pack) or (not slash and word.lower() in WANTS):
         yield ("messages", kind), f"{kind!r}: expected a word that moot does not use itself, or {pack}/word"
-    if isinstance(wrong := _form(said), str):
-        yield ("messages", kind, "text"), f"{said['text']!r}: {wrong}"
+    yield from ((("messages", kind, "text"), wrong) for wrong in _forms(said) if isinstance(wrong, str))
 
 
-def _form(said: Mapping[str, Any]) -> TextForm | str | None:
-    """The text form of a message, or what is wrong with it."""
+def _forms(said: Mapping[str, Any]) -> Iterator[TextForm | str]:
+    """The text forms of a message, or what is wrong with them."""
     from moot.core.templates import form_of
 
-    try:
-        return form_of(said["text"]) if "text" in said else None
-    except ValueError as error:
-        return str(error)
+    texts = said.get("text", ())
+    for text in (texts,) if isinstance(texts, str) else texts:
+        try:
+            yield form_of(text)
+        except ValueError as error:
+            yield f"{text!r}: {error}"
 
 
 def _outside(place: Place, path: str) -> Found:

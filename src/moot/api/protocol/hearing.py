@@ -223,11 +223,11 @@ def store(work: Work, pack: Pack, saying: Saying, task: Task | None, ahead: int 
         return
     import json
 
-    asked = _asked(work, saying, task) if spec.answers else None
+    asked = saying.asked or (_asked(work, saying, task) if spec.answers else None)
     command = SendMessage(
         kind=spec.name,
         sender=saying.sender.principal,
-        to=_recipients(work, pack, saying, asked),
+        to=saying.to or _recipients(work, pack, saying, asked),
         wants=spec.wants,
         size=len(json.dumps(data, ensure_ascii=False).encode()),
         limit=saying.limit,
@@ -251,14 +251,15 @@ def store(work: Work, pack: Pack, saying: Saying, task: Task | None, ahead: int 
 
 
 def _as_text(saying: Saying) -> str:
-    """The message in its text form, for its readers. Empty: it has none, or the form cannot say all of it."""
+    """The message in its text form, for its readers. Empty: it has none that can say all of it."""
     if not saying.spec.text:
         return ""
     from moot.core.templates import form_of, render
 
-    form = form_of(saying.spec.text)
-    besides = {"type", saying.spec.stamp} - {*form.names}
-    return render(form, {name: value for name, value in saying.data.items() if name not in besides})
+    forms = map(form_of, saying.spec.text)
+    besides = {"type", saying.spec.stamp, *saying.spec.beside}
+    said = (render(form, {k: v for k, v in saying.data.items() if k not in besides - {*form.names}}) for form in forms)
+    return next(filter(None, said), "")
 
 
 def _store_event(work: Work, saying: Saying) -> None:

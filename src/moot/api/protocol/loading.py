@@ -72,7 +72,7 @@ def _type(
         senders=senders,
         also=tuple(dict.fromkeys(other for role in senders for other in roles[role].also)),
         to=_words(data.get("to", ())),
-        schema=schemas[data["schema"]] if "schema" in data else {},
+        schema=schemas[data["schema"]] if "schema" in data else _schema(data),
         order=tuple(data.get("order", ())),
         wants=data.get("wants", "nothing"),
         stamp=data.get("stamp"),
@@ -84,8 +84,19 @@ def _type(
         repeat=data.get("repeat", "store"),
         reason=data.get("reason"),
         receipt=data.get("receipt"),
-        text=data.get("text", ""),
+        text=_words(data.get("text", ())),
+        beside=tuple(data.get("beside", ())),
     )
+
+
+def _schema(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema of a message that has a single text form and no schema of its own."""
+    forms = _words(data.get("text", ()))
+    if len(forms) != 1:
+        return {}
+    from moot.core.templates import form_of, schema_of
+
+    return schema_of(form_of(forms[0]))
 
 
 def _mirror(pack: str, name: str, data: Mapping[str, Any]) -> MirrorSpec:

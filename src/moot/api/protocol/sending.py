@@ -91,7 +91,7 @@ def typed(specs: Sequence[MessageType], text: str) -> tuple[str, dict[str, Any]]
     from moot.core.templates import form_of, read
 
     text = text.strip()
-    forms = {form_of(spec.text): spec for spec in specs}
+    forms = {form_of(text): spec for spec in specs for text in spec.text}
     found = read(list(forms), text)
     if isinstance(found, tuple):
         return forms[found[0]].name, found[1]

@@ -93,7 +93,7 @@ def claim(
         if task is not None:
             state = work.known_task(task)
             refusals.check_takes_files(state, work.lifecycles.get(state.lifecycle))
-        call.packs.guard(actor, wanted)
+        call.packs.guard(work, actor, wanted)
         command = (AwaitFiles if wait else ClaimFiles)(
             id=identity,
             holder=actor.principal,

@@ -1,1 +1,1 @@
-"""A lead works through a backlog of issues in waves, with one agent for each issue. `pack.toml` has the protocol."""
+"""A lead works through issues in waves: an agent for each issue, migration numbers and test gates as services."""

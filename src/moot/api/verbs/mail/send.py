@@ -62,7 +62,7 @@ def send(
         raise Usage("bad_json", "--data must be a JSON object.", 'For example: --data \'{"branch": "main"}\'.')
     words, others = (to[0], to[1:]) if text is None and len(to) == 1 else (text, to)
     if type == "note" and words is not None and data is None and (typed := call.packs.typed(words)) is not None:
-        return call.packs.send(call, typed[0], call.packs.addresses(others), typed[1], None, thread, dry_run=dry_run)
+        return call.packs.send(call, typed[0], others, typed[1], None, thread, dry_run=dry_run)
     if to and text is None and data is None:
         raise Usage("bad_arguments", "`send` needs a text.", "For example: moot send Yeats 'The parser is ready.'")
 
@@ -70,7 +70,7 @@ def send(
         sender = call.actor(work)
         if task is not None:
             work.known_task(task)
-        names = addresses.resolve(work, call.packs.shared_roles, call.packs.addresses(to), sender)
+        names = addresses.resolve(work, call.packs.shared_roles, call.packs.addresses(work, to), sender)
         root = known(work.message(thread)).thread if thread is not None else None
         command = SendMessage(
             kind=type,

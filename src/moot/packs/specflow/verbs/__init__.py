@@ -1,0 +1,1 @@
+"""The verbs of the pack: `moot specflow plan`, `write`, `gate` and others."""
