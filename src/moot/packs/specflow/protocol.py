@@ -186,7 +186,7 @@ class Specflow(Protocol):
     def _after_ready_for_closure(self, work: Work, wave: Wave, _member: Member, _saying: Saying) -> None:
         from moot.packs.specflow.waves import tell_if_all_ready
 
-        tell_if_all_ready(self, work, wave)
+        tell_if_all_ready(work, wave)
 
     def _blocked(self, work: Work, member: Member, saying: Saying) -> None:
         blocked(work, member, saying.data["reason"])

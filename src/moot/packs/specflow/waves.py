@@ -22,29 +22,27 @@ from moot.core.principal import Actor
 from moot.core.reactions import notice
 from moot.core.record import Record
 from moot.core.schema import defects
-from moot.core.task import AddTask, BlockTask, EditTask, MoveTask, NoteTask, ReadyTask, UnflagTask
-from moot.core.text import REASON, bullets, command_line, counted, one_line
+from moot.core.task import AddTask, AssignTask, BlockTask, EditTask, MoveTask, NoteTask, ReadyTask, UnflagTask
+from moot.core.text import bullets, command_line
 from moot.packs.specflow import team
 from moot.packs.specflow.team import BLOCKED, CLOSED, DEFERRED, READY, Issue, Member, Wave
-from moot.views import queries, states
+from moot.views import queries
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
-    from moot.api.protocol import Protocol
     from moot.core.task import Task
     from moot.engine.unit_of_work import Work
-    from moot.views.store import Store
 
 SIZE_LIMIT = 1 << 24  # bytes of a list of issues
-_ISSUE_LIMIT = 3000
+ISSUE_LIMIT = 3000
 _NAMED = {"type": ["string", "object"], "description": "a text, or an object as gh writes it"}
 _SHAPE = {
     "type": "array",
-    "maxItems": _ISSUE_LIMIT,
-    "description": f"a list of at most {_ISSUE_LIMIT} issues, as `gh issue list --json` writes it",
+    "maxItems": ISSUE_LIMIT,
+    "description": f"a list of at most {ISSUE_LIMIT} issues, as `gh issue list --json` writes it",
     "items": {
         "type": "object",
         "required": ["number", "title"],
@@ -165,7 +163,7 @@ def pool_names(pool: Sequence[str], taken: Iterable[str] = ()) -> Iterator[str]:
 
 
 class PlannedWave(Record):
-    """`issues`: each with its `number`, its `name`, the name of its `agent`, and the open issues that it `waits` for."""
+    """`issues`: each with its `number` and `name`, the name of its `agent`, and the open issues that it `waits` for."""
 
     number: int
     team: str
@@ -220,7 +218,7 @@ class _Planning:
         self, work: Work, known: Mapping[int, Issue], given: Sequence[Backlog] | None, live: Wave | None
     ) -> None:
         self.work, self.known = work, known
-        stored = {n: Backlog.of({**one.__dict__, "closed": False}) for n, one in known.items() if one.is_open}
+        stored = {n: _stored(one) for n, one in known.items() if one.is_open}
         listed = stored if given is None else {one.number: one for one in given}
         busy = {n for n in live.issues if known[n].status != DEFERRED} if live is not None else set()
         self.elsewhere = {n for n, one in listed.items() if one.closed}  # not by moot
@@ -252,18 +250,25 @@ class _Planning:
         title = f"Implement #{number}: {one.name}"
         if number in self.known:
             team.describe(work, task, **extra)
-            work.do("task", task, EditTask(actor=actor, title=title) if title != work.task(task).title else BlockTask(()))
             work.do("task", task, BlockTask(on=waits))
+            if title != work.task(task).title:
+                work.do("task", task, EditTask(actor=actor, title=title))
         else:
             extra |= {"activeForm": f"Implementing issue #{number}", "status": ""}
             body = "Full lifecycle: contract -> build -> test -> close"
-            fields = {"title": title, "body": body, "creator": actor.principal, "lifecycle": team.TASKS, "ttl": ttl}
-            work.do("task", task, AddTask(**fields, needs=needs, waits=waits, extra=extra), pack=team.PACK)
+            added = AddTask(title=title, creator=actor.principal, body=body, ttl=ttl, lifecycle=team.TASKS)
+            work.do("task", task, added.replace(needs=needs, waits=waits, extra=extra), pack=team.PACK)
         for need in (f"issue-{n}" for n in sorted(self.dropped[number])):
             work.do("graph", "", Unlink(task=task, needs=(need,)))
             work.do("task", task, ReadyTask(done=need))
         if not self.graph.get(task, frozenset()).issuperset(needs):
             work.do("graph", "", Link(task=task, needs=needs))
+
+
+def _stored(issue: Issue) -> Backlog:
+    """An issue as moot has it. A task that was added by hand has only its subject and description."""
+    name = issue.name or issue.task.title.partition(": ")[2] or issue.task.title
+    return Backlog(issue.number, name, issue.text or issue.task.body, issue.labels, issue.comments)
 
 
 def _number(task: str) -> int:
@@ -342,15 +347,15 @@ def give_back(work: Work, task: Task, actor: Actor) -> None:
     """Move the task back to `pending`, as the lead. Its holder is told."""
     for verb in {"done": ("reopen", "release"), "working": ("release",)}.get(task.phase, ()):
         work.do("task", task.id, MoveTask(verb=verb, actor=_as_lead(actor)), pack=team.PACK)
+    if task.assigned is not None:
+        work.do("task", task.id, AssignTask(actor=actor, to=None), pack=team.PACK)
 
 
 def _as_lead(actor: Actor) -> Actor:
     return actor.replace(roles=(*actor.roles, team.LEAD))
 
 
-def _reassign(
-    work: Work, wave: Wave, issue: Issue, reason: str, actor: Actor, settings: Mapping[str, Any]
-) -> None:
+def _reassign(work: Work, wave: Wave, issue: Issue, reason: str, actor: Actor, settings: Mapping[str, Any]) -> None:
     """The next name of the pool gets the issue and its task. The agent before is retired."""
     old, former = wave.of_issue(issue.number), work.task(wave.id).extra.get("former", [])
     taken = [*(one.name for one in wave.members), *(one["name"] for one in former)]
@@ -365,12 +370,13 @@ def _reassign(
     members = [member if one == old else one for one in wave.members]
     former = [*former, {**old.full(), "why": reason}] if old is not None else former
     team.describe(work, wave.id, members=[one.full() for one in members], former=former)
-    if not work.task(issue.id).waits:
+    work.do("task", issue.id, AssignTask(actor=actor, to=member.agent, roles=(team.ISSUE,)), pack=team.PACK)
+    if not issue.task.waits:
         claim = MoveTask(verb="claim", actor=Actor(principal=work.agent(member.agent).principal, roles=(team.ISSUE,)))
         work.do("task", issue.id, claim, pack=team.PACK)
 
 
-def tell_if_all_ready(protocol: Protocol, work: Work, wave: Wave) -> None:
+def tell_if_all_ready(work: Work, wave: Wave) -> None:
     """Tell the lead that the wave gate can run, once no issue of the wave is open."""
     left = [team.issue(work, number).status for number in wave.issues]
     if all(status in (READY, DEFERRED) for status in left):
@@ -378,8 +384,8 @@ def tell_if_all_ready(protocol: Protocol, work: Work, wave: Wave) -> None:
         end = command_line("specflow request-shutdown", options="--abort 'all issues are deferred'")
         said = f"All issues are ready or deferred: `{gate}` runs the wave gate."
         text = said if READY in left else f"All issues are deferred, so the wave has nothing to test: `{end}`."
-        for _, thread, message in notice(work, "note", (wave.lead,), "moot", text, thread=wave.id, task=wave.id):
-            work.do("message", work.new_message(), message, thread=thread, pack=protocol.pack.name)
+        for _, thread, message, *_ in notice(work, "note", (wave.lead,), "moot", text, thread=wave.id, task=wave.id):
+            work.do("message", work.new_message(), message, thread=thread, pack=team.PACK)
 
 
 # --- the end of a wave -----------------------------------------------------------------------------------------------
@@ -389,11 +395,9 @@ def close(work: Work, wave: Wave, commit: str, actor: Actor) -> Wave:
     """Close the ready issues and complete the wave; abort it if all are deferred. `commit`: where the tree is now."""
     check_lead(wave, actor)
     issues = [one for number in wave.issues if (one := team.issue(work, number)).status != DEFERRED]
-    if not issues:
-        return abort(work, wave, "all issues are deferred", actor)
     left = [f"#{one.number} is {one.status or one.task.state}" for one in issues if one.status != READY]
     left += [f"{one.id} is {one.task.state}" for one in issues if one.task.phase != "done"]
-    gates = {"Tier 2": wave.tier2 or {}, "Tier 3": wave.tier3 or {}}
+    gates = {"Tier 2": wave.tier2 or {}, "Tier 3": wave.tier3 or {}} if issues else {}
     left += [f"{tier} has not passed on this commit" for tier, run in gates.items() if run.get("commit") != commit]
     if left:
         raise Refused(
@@ -407,29 +411,10 @@ def close(work: Work, wave: Wave, commit: str, actor: Actor) -> Wave:
         member, proof = wave.of_issue(one.number), [one.certificate, *(run["run"] for run in gates.values())]
         closed = {"commit": commit, "certificates": proof, "agent": member.agent if member else "", "at": work.at}
         team.describe(work, one.id, status=CLOSED, closed=closed)
-    return _end(work, wave, actor, "complete", "")
-
-
-def abort(work: Work, wave: Wave, reason: str, actor: Actor) -> Wave:
-    """End the wave unfinished: its open issues are pending again, for the next plan."""
-    check_lead(wave, actor)
-    for one in (team.issue(work, number) for number in wave.issues):
-        if one.status != DEFERRED:
-            give_back(work, one.task, actor)
-            team.describe(work, one.id, status="", why=reason, certificate="", wave=None)
-    return _end(work, wave, actor, "cancel", reason)
-
-
-def _end(work: Work, wave: Wave, actor: Actor, verb: str, reason: str) -> Wave:
-    issues = [team.issue(work, number) for number in wave.issues]
-    outcomes = {str(one.number): {"name": one.name, "outcome": one.status or "open", "why": one.why} for one in issues}
+    every = [team.issue(work, number) for number in wave.issues]
+    outcomes = {str(one.number): {"name": one.name, "outcome": one.status, "why": one.why} for one in every}
+    reason = "" if issues else "all issues are deferred"
     team.describe(work, wave.id, outcome=reason or "complete", outcomes=outcomes)
-    work.do("task", wave.id, MoveTask(verb=verb, actor=_as_lead(actor), reason=reason or None), pack=team.PACK)
+    end = MoveTask(verb="cancel" if reason else "complete", actor=_as_lead(actor), reason=reason or None)
+    work.do("task", wave.id, end, pack=team.PACK)
     return Wave.of_task(work.task(wave.id))
-
-
-def retire(work: Work, wave: Wave) -> None:
-    """Retire the members of a wave, after their processes have ended. Their claims end with them."""
-    for name in (one.agent for one in wave.members):
-        if work.agent(name).here:
-            work.do("agent", name, Leave(retire=True, reason=f"wave {wave.number} has ended"))
