@@ -108,6 +108,9 @@ def _streams(engine: Engine, thing: str) -> Streams:
             return found
     if not found and _is_stream(store, thing):
         return {thing: None}
+    if "#" in thing:  # one start of an agent that a driver starts
+        runs = queries.things(store, "run", ended=True)
+        found |= {f"run/{run.id}": {thing} for run in runs if any(one.who == thing for one in run.tries)}
     return {**(found or {mailbox_stream(thing): None}), "claims": {thing}}
 
 

@@ -89,9 +89,12 @@ def check(call: Call, hook: str, remote: tuple[str, ...], refs: str | None) -> A
     store = call.engine.read()
     state, fold = states.claims(store)[0], ignore_case(call.place)
     worktree = call.place.worktree if call.settings.claim_scope == "worktree" else None
-    if not exclusive_of_others(state, me):
+    ruled = hook == "pre-commit" and me is not None and call.caller.agent is not None and call.packs.having("guard")
+    if not exclusive_of_others(state, me) and not ruled:
         return _passed(hook, 0)
     files = _changed(call, hook, remote, refs)
+    if ruled:
+        call.try_out(lambda work: call.packs.guard(work, call.actor(work), files, committed=True))
     claims = [
         claim
         for claim in exclusive_of_others(state, me)

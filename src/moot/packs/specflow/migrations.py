@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from moot.core.deciders.series import Assignment, Series
+    from moot.core.task import Task
     from moot.engine.unit_of_work import Work
     from moot.packs.specflow.team import Wave
 
@@ -84,7 +85,7 @@ def _effects(path: str) -> tuple[tuple[str, bool], ...]:
     return tuple((name, made) for text, made in found if (name := table_name(text)))
 
 
-class _Tables(Record):
+class KnownTables(Record):
     """`existing`: the migration of each table. `pending`: the open assignments of other issues, oldest first."""
 
     existing: Mapping[str, MigrationFile]
@@ -94,26 +95,27 @@ class _Tables(Record):
         return next((one for one in self.pending if table in one.data["creates"]), None)
 
 
-def _tables(work: Work, series: Series, files: Sequence[MigrationFile], besides: int = 0) -> _Tables:
+def known_tables(
+    task: Callable[[str], Task], series: Series, files: Sequence[MigrationFile], besides: int = 0
+) -> KnownTables:
     """What exists and what is pending. A file that was assigned to an open issue makes nothing exist yet."""
-    pending = [one for one in series.given.values() if _is_open(work, one)]
+    pending = [one for one in series.given.values() if _is_open(task(f"issue-{one.data['issue']}"))]
     unfinished = {one.data["file"] for one in pending}
     existing: dict[str, MigrationFile] = {}
     for file in files:
         for table, made in file.effects if file.file not in unfinished else ():
             existing.pop(table, None)
             existing |= {table: file} if made else {}
-    return _Tables(existing, [one for one in pending if one.data["issue"] != besides])
+    return KnownTables(existing, [one for one in pending if one.data["issue"] != besides])
 
 
-def _is_open(work: Work, one: Assignment) -> bool:
-    task = work.task(f"issue-{one.data['issue']}")
+def _is_open(task: Task) -> bool:
     return task.exists and Issue.of_task(task).is_open
 
 
 def query(work: Work, files: Sequence[MigrationFile], table: str, answer: Answer) -> None:
     """Answer whether a table exists."""
-    known = _tables(work, work.state("series", SERIES), files)
+    known = known_tables(work.task, work.state("series", SERIES), files)
     name = str(table_name(table))
     if (found := known.existing.get(name)) is not None:
         answer("TABLE_EXISTS", {"migration": found.number, "table": name, "file": found.file})
@@ -131,7 +133,7 @@ def request(
     key = f"{number}:{','.join(sorted(tables))}"
     series: Series = work.state("series", SERIES)
     if key not in series.given:
-        known = _tables(work, series, files, number)
+        known = known_tables(work.task, series, files, number)
         before = _needed(work, f"issue-{number}")
         creates = [one for one in tables if one not in known.existing]
         rivals = {
@@ -196,7 +198,7 @@ def _refuse(wave: Wave, number: int, rivals: Mapping[str, Assignment], answer: A
         _tell(wave, tables[0], details, (number, rival), refused=True, answer=answer)
 
 
-def _order(wave: Wave, given: Assignment, known: _Tables, answer: Answer) -> None:
+def _order(wave: Wave, given: Assignment, known: KnownTables, answer: Answer) -> None:
     """Tell the agents whose migrations change the same tables that they are applied in the order of their numbers."""
     number = given.data["issue"]
     for rival in known.pending:

@@ -58,7 +58,7 @@ class Specflow(Protocol):
         "decide": f"{_HERE}.verbs.planning:DECIDE",
         "status": f"{_HERE}.verbs.looking:STATUS",
         "catalogue": f"{_HERE}.verbs.looking:CATALOGUE",
-        "migrations": f"{_HERE}.verbs.looking:MIGRATIONS",
+        "migrations": f"{_HERE}.verbs.migrations:MIGRATIONS",
         "write": f"{_HERE}.verbs.messages:WRITE",
         "broadcast": f"{_HERE}.verbs.messages:BROADCAST",
         "spawn-team": f"{_HERE}.verbs.teams:SPAWN_TEAM",

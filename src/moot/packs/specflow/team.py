@@ -10,7 +10,7 @@ from moot.core.deciders.agent import DRIVEN, Join
 from moot.core.errors import Refused, Unknown
 from moot.core.principal import Actor, checked_name, name_of, same_agent
 from moot.core.record import Record
-from moot.core.task import DescribeTask, MoveTask
+from moot.core.task import AssignTask, DescribeTask, MoveTask
 from moot.core.text import command_line
 from moot.views import queries, states
 
@@ -229,8 +229,8 @@ def slug(name: str) -> str:
 
 def agent_id(number: int, name: str) -> str:
     """The id of the agent with this name in a wave."""
-    bad = not name.strip() or not name.isprintable() or "/" in name or name.startswith(".")
-    return checked_name(f"w{number}.{'' if bad else slug(name)}" if slug(name) and not bad else f"{name!r}")
+    good = slug(name) and name.isprintable() and "/" not in name and not name.startswith(".")
+    return checked_name(f"w{number}.{slug(name)}" if good else repr(name))
 
 
 def spawn(
@@ -251,7 +251,9 @@ def spawn(
         _joined(work, member.agent, member.role)
     for member in members:
         if member.issue is not None:
-            describe(work, f"issue-{member.issue}", wave=number, status="", why="", certificate="", failed=0)
+            task = f"issue-{member.issue}"
+            describe(work, task, wave=number, status="", why="", certificate="", failed=0)
+            work.do("task", task, AssignTask(actor=lead, to=member.agent, roles=(ISSUE,)), pack=PACK)
     fields: dict[str, Any] = {
         "team": team,
         "lead": lead.principal,

@@ -52,6 +52,7 @@ class Tasks(Findings):
         no_review: bool = ...,
         ttl: Time = ...,
         lifecycle: str | None = ...,
+        doing: str | None = ...,
         dry_run: Literal[False] = ...,
         key: str | None = ...,
     ) -> Task: ...
@@ -64,6 +65,7 @@ class Tasks(Findings):
         no_review: bool = ...,
         ttl: Time = ...,
         lifecycle: str | None = ...,
+        doing: str | None = ...,
         from_: str,
         dry_run: bool = ...,
         key: str | None = ...,
@@ -81,6 +83,7 @@ class Tasks(Findings):
         no_review: bool = ...,
         ttl: Time = ...,
         lifecycle: str | None = ...,
+        doing: str | None = ...,
         dry_run: Literal[True],
         key: str | None = ...,
     ) -> dict[str, Any]: ...
@@ -96,6 +99,7 @@ class Tasks(Findings):
         no_review: bool = False,
         ttl: Time = None,
         lifecycle: str | None = None,
+        doing: str | None = None,
         from_: str | None = None,
         dry_run: bool = False,
         key: str | None = None,

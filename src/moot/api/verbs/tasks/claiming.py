@@ -34,7 +34,8 @@ def claim(call: Call, task: str | None) -> Answer:
         for name in (task,) if task else _candidates(work, actor):
             _end_silent_lease(work, name, actor)
             if work.task(name).phase == "open" or (task and not work.drafts):
-                work.do("task", name, MoveTask(verb="claim", actor=actor))
+                flags = call.packs.move(work, work.task(name), "claim", None)
+                work.do("task", name, MoveTask(verb="claim", actor=actor, flags=flags))
                 return
         if not work.drafts:
             raise refusals.nothing_ready()

@@ -37,11 +37,14 @@ def add(
     no_review: bool,
     ttl: float | None,
     lifecycle: str | None,
+    doing: str | None,
     from_: str | None,
     dry_run: bool,
 ) -> Answer:
     made = ""
     check_ttl(ttl)
+    if title is not None and id is None and lifecycle is None and (known := call.packs.task_id(title)) is not None:
+        id, lifecycle = known  # noqa: A001
     common = AddTask(
         title=title or "",
         creator="",
@@ -50,6 +53,7 @@ def add(
         review=call.settings.task_review and not no_review,
         ttl=ttl if ttl is not None else call.settings.task_ttl,
         lifecycle=lifecycle or call.settings.task_lifecycle,
+        extra={"activeForm": doing} if doing else {},
     )
     if from_ is not None:
         if title is not None or id is not None or body is not None or needs:
@@ -219,6 +223,7 @@ VERBS = (
             Param("no_review", "The holder can complete it without review.", type="flag"),
             Param("ttl", "How long the holder may be silent before another agent can take it.", type="seconds"),
             Param("lifecycle", "`core`, or a lifecycle of an active pack."),
+            Param("doing", "What its holder is doing, to show it while the task is in progress."),
             Param("from_", "Add the unchecked boxes of this Markdown file, or - for standard input.", limit=4096),
             Param("dry_run", "Only show what would be added.", type="flag"),
             KEY,
