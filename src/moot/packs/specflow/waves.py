@@ -195,6 +195,7 @@ def plan(
     known = {_number(task.id): Issue.of_task(task) for task in tasks if task.lifecycle == team.TASKS}
     planning = _Planning(work, {number: one for number, one in known.items() if number}, given, live)
     found = layers(planning.needs, planning.behind, [one.number for one in given or ()])
+    planning.unlink()
     for number in sorted(planning.needs):
         planning.store(number, actor, ttl)
     first = 1 + max((wave.number for wave in waves if wave.state != "planned"), default=0)
@@ -240,6 +241,13 @@ class _Planning:
         waits = sorted(n for n in self.needs[number] if n in self.wanted)
         return {"number": number, "name": self.wanted[number].name, "agent": agent, "waits": waits}
 
+    def unlink(self) -> None:
+        """Remove the dependencies that the bodies no longer name, and those on issues that others closed."""
+        for task, gone in ((f"issue-{n}", sorted(dropped)) for n, dropped in self.dropped.items()):
+            self.work.do("graph", "", Unlink(task=task, needs=tuple(f"issue-{n}" for n in gone)))
+            for need in gone:
+                self.work.do("task", task, ReadyTask(done=f"issue-{need}"))
+
     def store(self, number: int, actor: Actor, ttl: float) -> None:
         """Add the issue's task, or bring it up to date."""
         work, one, task = self.work, self.wanted[number], f"issue-{number}"
@@ -258,9 +266,6 @@ class _Planning:
             body = "Full lifecycle: contract -> build -> test -> close"
             added = AddTask(title=title, creator=actor.principal, body=body, ttl=ttl, lifecycle=team.TASKS)
             work.do("task", task, added.replace(needs=needs, waits=waits, extra=extra), pack=team.PACK)
-        for need in (f"issue-{n}" for n in sorted(self.dropped[number])):
-            work.do("graph", "", Unlink(task=task, needs=(need,)))
-            work.do("task", task, ReadyTask(done=need))
         if not self.graph.get(task, frozenset()).issuperset(needs):
             work.do("graph", "", Link(task=task, needs=needs))
 

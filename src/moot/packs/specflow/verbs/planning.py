@@ -19,14 +19,14 @@ _GH_FIELDS = {"open": "number,title,body,labels,comments,state", "closed": "numb
 _GH_PATIENCE = 300.0
 
 
-def plan(call: Call, file: str | None, gh: bool, pool: str, dry_run: bool) -> Answer:
-    if gh and file is not None:
-        raise Usage("bad_arguments", "--gh and FILE cannot be combined.", "Use one of them.")
+def plan(call: Call, source: str | None, gh: bool, pool: str, dry_run: bool) -> Answer:
+    if gh and source is not None:
+        raise Usage("bad_arguments", "--gh and a file cannot be combined.", "Use one of them.")
     given: list[Backlog] | None = None
     if gh:
         given = [one for state in _GH_FIELDS for one in waves.read(_listed(call, state), f"The output of gh ({state})")]
-    elif file is not None:
-        given = waves.read(text_files.read(file, call.cwd, waves.SIZE_LIMIT).encode(), file)
+    elif source is not None:
+        given = waves.read(text_files.read(source, call.cwd, waves.SIZE_LIMIT).encode(), source)
     made: WavePlan | None = None
 
     def act(work: Work) -> None:
@@ -110,7 +110,7 @@ PLAN = Verb(
     plan,
     kind="own",
     params=(
-        Param("file", "A JSON list of issues, or - for standard input.", positional=True, limit=4096),
+        Param("source", "A JSON list of issues, or - for standard input.", positional=True, limit=4096),
         Param("gh", "List the issues with the command gh.", type="flag"),
         Param("pool", "Where the names of the issue agents come from.", default="writers"),
         Param("dry_run", "Only show the plan.", type="flag"),
