@@ -194,7 +194,7 @@ def report(store: Store, wave: Wave, runs: Sequence[Run]) -> WaveReport:
         tests=sum(run.counts.get("tests", 0) for run in gates),
         failures=sum(run.counts.get("failed", 0) for run in gates),
         closed=sum(one["outcome"] == team.CLOSED for one in issues),
-        regressions=sum(run.counts.get("regressions", 0) for run in gates),
+        regressions=sum(run.counts.get("regression", 0) for run in gates),
     )
 
 
@@ -283,10 +283,11 @@ def _gates(call: Call, wave: Wave, left: Sequence[str]) -> Iterator[Concern]:
         command = command_line("specflow gate", "tier3")
         yield Concern("gate", wave.id, f"Wave {wave.number} can run the regression gate", command, "", wave.team)
         return
-    from moot.packs.specflow.gates import findings
+    from moot.packs.specflow.gates import facts
 
     command = command_line("specflow gate", "tier2")
-    found = [one for one in findings(call, wave) if one not in wave.accepted]
+    looked = facts(call, call.packs.protocol(PACK).settings, "RUN_JOURNEY_TIER2", {})
+    found = [one for one in looked["findings"] if one not in wave.accepted]
     for one in found:
         yield Concern("finding", one, one_line(one, _LONG), f"{command} --accept", "", wave.team)
     if not found:

@@ -134,7 +134,7 @@ def request(
     series: Series = work.state("series", SERIES)
     if key not in series.given:
         known = known_tables(work.task, series, files, number)
-        before = _needed(work, f"issue-{number}")
+        before = needed(work, f"issue-{number}")
         creates = [one for one in tables if one not in known.existing]
         rivals = {
             table: rival
@@ -179,7 +179,7 @@ def _command(
     )
 
 
-def _needed(work: Work, task: str) -> set[str]:
+def needed(work: Work, task: str) -> set[str]:
     """The tasks that this one depends on, directly or through others."""
     needs = work.graph((task,)).needs
     found, front = set[str](), {task}

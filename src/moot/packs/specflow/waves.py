@@ -25,6 +25,7 @@ from moot.core.schema import defects
 from moot.core.task import AddTask, AssignTask, BlockTask, EditTask, MoveTask, NoteTask, ReadyTask, UnflagTask
 from moot.core.text import bullets, command_line
 from moot.packs.specflow import team
+from moot.packs.specflow.migrations import needed
 from moot.packs.specflow.team import BLOCKED, CLOSED, DEFERRED, READY, Issue, Member, Wave
 from moot.views import queries
 
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
-    from moot.core.task import Task
     from moot.engine.unit_of_work import Work
 
 SIZE_LIMIT = 1 << 24  # bytes of a list of issues
@@ -339,21 +339,24 @@ def _defer(work: Work, wave: Wave, number: int, reason: str, actor: Actor) -> No
     for first in leaving:  # the list grows
         dependents = map(_number, work.dependents(f"issue-{first}"))
         leaving += [one for one in dependents if one in wave.issues and one not in leaving]
-    for one in leaving:
-        issue = team.issue(work, one)
-        give_back(work, issue.task, actor)
-        why = reason if one == number else f"depends on #{number}: {reason}"
+    issues = [team.issue(work, one) for one in leaving]
+    give_back(work, issues, actor)
+    for issue in issues:
+        why = reason if issue.number == number else f"depends on #{number}: {reason}"
         team.describe(work, issue.id, status=DEFERRED, why=why, wave=None)
-    agents = [found.agent for one in leaving if (found := wave.of_issue(one)) is not None]
+    agents = [member.agent for one in leaving if (member := wave.of_issue(one)) is not None]
     team.describe(work, wave.id, stopping=list(dict.fromkeys((*wave.stopping, *agents))))
 
 
-def give_back(work: Work, task: Task, actor: Actor) -> None:
-    """Move the task back to `pending`, as the lead. Its holder is told."""
-    for verb in {"done": ("reopen", "release"), "working": ("release",)}.get(task.phase, ()):
-        work.do("task", task.id, MoveTask(verb=verb, actor=_as_lead(actor)), pack=team.PACK)
-    if task.assigned is not None:
-        work.do("task", task.id, AssignTask(actor=actor, to=None), pack=team.PACK)
+def give_back(work: Work, issues: Iterable[Issue], actor: Actor) -> None:
+    """Move the tasks of these issues back to `pending`, as the lead. Their holders are told.
+
+    An issue comes before those that it depends on: it could not be opened again while they are open.
+    """
+    for one in sorted(issues, key=lambda one: len(needed(work, one.id)), reverse=True):
+        for verb in {"done": ("reopen", "release"), "working": ("release",)}.get(one.task.phase, ()):
+            work.do("task", one.id, MoveTask(verb=verb, actor=_as_lead(actor)), pack=team.PACK)
+        work.do("task", one.id, AssignTask(actor=actor, to=None), pack=team.PACK)
 
 
 def _as_lead(actor: Actor) -> Actor:
@@ -367,7 +370,7 @@ def _reassign(work: Work, wave: Wave, issue: Issue, reason: str, actor: Actor, s
     pool = settings["pools"].get(wave.pool) or next(iter(settings["pools"].values()))
     name = next(pool_names(pool, taken))
     member = Member(name, team.agent_id(wave.number, name), team.ISSUE, issue.number)
-    give_back(work, issue.task, actor)
+    give_back(work, (issue,), actor)
     work.do("agent", member.agent, Join(roles=(team.ISSUE,), client=DRIVEN))
     if old is not None:
         member = member.replace(prompt=old.prompt, command=old.command)
