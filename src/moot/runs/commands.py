@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from moot.place.processes import Ran
     from moot.runs.consent import Consent, PinnedHandler
 
-BRIEF = "{brief}"
+BRIEF, FILES = "{brief}", "{files}"
 EXAMPLE = '["claude", "-p", "--permission-mode", "acceptEdits"]'  # of an agent that can write files
 LONGEST_ARGUMENT = 100_000  # bytes; Linux accepts 131,071 in one argument
 _KEPT = 1 << 20  # bytes of output, the last ones
@@ -52,6 +52,7 @@ class CommandInput(Record):
     hold: tuple[int, ...] = ()  # lock files that it inherits, to show that it still runs
     started: Callable[[int, int | None], object] | None = None  # see `processes.run`
     words: Mapping[str, str] = {}  # what replaces a word of the command, such as `{source}`
+    files: tuple[str, ...] = ()  # what replaces the word `{files}`; without it, they come last
     cancel: Callable[[], bool] | None = None  # whether to end it now
     mark: str = ""  # in the environment of all processes that it starts
     cwd: str = ""  # another directory than that of the command, for a project outside any repository
@@ -116,9 +117,11 @@ def run(pinned: PinnedHandler, given: CommandInput) -> Ran:
         except OSError as error:
             raise CannotStart(f"its files cannot be copied: {error.strerror}") from error
         words = {BRIEF: given.brief, **given.words}
+        argv = [named.get(number) or words.get(word, word) for number, word in enumerate(handler.run)]
+        at = argv.index(FILES) if FILES in argv else len(argv)
         try:
             return processes.run(
-                [named.get(number) or words.get(word, word) for number, word in enumerate(handler.run)],
+                [*argv[:at], *given.files, *argv[at + 1 :]],
                 cwd=given.cwd or pinned.cwd,
                 env={**environment.allowed(handler, given.env, *roots), **script, **given.own},
                 keep=given.keep,
