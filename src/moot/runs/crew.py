@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from moot.core.deciders.run import Run, StageTry
     from moot.core.handler import Handler
+    from moot.engine.unit_of_work import Work
     from moot.place.processes import Ran
     from moot.runs.drivers import Driving
 
@@ -108,6 +109,7 @@ class Crew:
         self._bell, self._ring = os.pipe()
         os.set_blocking(self._bell, False)
         self._looked = 0.0
+        self.closing = False
 
     def __enter__(self) -> Self:
         """Adopt the turns of an earlier driver."""
@@ -120,6 +122,7 @@ class Crew:
 
     def __exit__(self, *_: object) -> None:
         """End all commands, and record it if that is possible."""
+        self.closing = True
         self.stop(*self._seats, grace=0.0)
         self._pool.shutdown()
         try:
@@ -137,19 +140,20 @@ class Crew:
         """The open runs of members, oldest first."""
         return [run for run in self._driving.open_runs() if run.repeats and _MEMBER in run.parameters]
 
+    def find(self, member: str, task: str | None) -> Run | None:
+        """The open run of a member for this task."""
+        return next((run for run in self.runs() if (run.parameters[_MEMBER], run.task) == (member, task)), None)
+
     def run_of(self, member: str, task: str | None, **parameters: Any) -> Run:
-        """The run of a member. It is opened if there is none."""
-        for run in self.runs():
-            if run.parameters[_MEMBER] == member:
-                return run
+        """The same. It is opened if there is none."""
         given = {_MEMBER: member, **parameters}
-        return self._driving.open(task, stages=(STAGE,), repeats=True, parameters=given)
+        return self.find(member, task) or self._driving.open(task, stages=(STAGE,), repeats=True, parameters=given)
 
     @property
     def running(self) -> tuple[str, ...]:
         return tuple(self._seats)
 
-    def start(self, run: Run, turn: Turn) -> None:
+    def start(self, run: Run, turn: Turn) -> StageTry:
         """Start the next turn of a member. Raises if its command is not allowed."""
         setup, command = self._setup, turn.command
         pinned, member = commands.granted(setup.consent, command), run.parameters[_MEMBER]
@@ -171,6 +175,7 @@ class Crew:
             mark=lock.mark,
         )
         self._attend(seat, partial(commands.run, pinned, given))
+        return seat.tried
 
     def stop(self, *members: str, grace: float) -> None:
         """Let their turns end by themselves, for so many seconds. Then they are ended, with all that they started."""
@@ -193,10 +198,10 @@ class Crew:
             except commands.CannotStart as error:
                 yield ended.replace(how=str(error))
 
-    def record(self, ended: Ended, how: str, reason: str) -> None:
-        """Record the end of a turn. `how` is what the pack makes of it."""
+    def record(self, ended: Ended, how: str, reason: str, also: Callable[[Work], object] | None = None) -> None:
+        """Record the end of a turn. `how` is what the pack makes of it; `also`: what else the commit stores."""
         end = self._driving.ending(ended.tried, how, reason, ended.ran)
-        self._driving.do(ended.run.id, end.replace(crashed=ended.adopted and how == INTERRUPTED))
+        self._driving.do(ended.run.id, end.replace(crashed=ended.adopted and how == INTERRUPTED), also)
         seat = self._seats.pop(ended.member)
         if seat.lock is not None:
             seat.lock.ended()

@@ -243,9 +243,15 @@ class Driving:
         about: dict[str, Any] = {"task": run.task, "attempt": run.attempt, "outcome": outcome}
         return DriverStep("ended", run.id, **about, text=text, remedy=remedy)
 
-    def do(self, run: str, command: Any) -> None:
-        """Commit a command about a run."""
-        self.setup.commit(lambda work: work.do("run", run, command, pack=self.pack))
+    def do(self, run: str, command: Any, also: Callable[[Work], object] | None = None) -> None:
+        """Commit a command about a run, and perhaps more."""
+
+        def act(work: Work) -> None:
+            work.do("run", run, command, pack=self.pack)
+            if also is not None:
+                also(work)
+
+        self.setup.commit(act)
 
     # --- after a crash -----------------------------------------------------------------------------------------------
 
