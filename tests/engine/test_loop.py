@@ -582,6 +582,13 @@ def test_what_is_no_longer_needed_blocks_nobody_any_more(machine):
     assert machine.verify().sound
 
 
+def test_a_dependency_that_one_commit_turns_round_is_no_cycle(machine):
+    machine.does(add("a"), add("b", needs=("a",)))
+    steps = (unlink("b", "a"), link("a", "b"))
+    turned = Command("turn round", ANNA, lambda work: [step.act(work) for step in steps])
+    assert types(machine.does(turned)) == ["graph:unlinked", "task:readied", "graph:linked", "task:blocked"]
+
+
 def test_what_is_needed_and_done_already_blocks_nobody(machine):
     machine.does(add("a"), *finish_reviewed("a"), add("b", needs=("a",)))
     assert machine.does(move("claim", "b"))

@@ -176,9 +176,7 @@ class Work(World):
         found: Graph
         found, version = states.state(self.store, kind, "", names)
         self.conditions.setdefault(kind.name, version)
-        merged = dict(found.needs)
-        for name, needs in (known.needs if known else {}).items():
-            merged[name] = merged.get(name, frozenset()) | needs
+        merged = {**found.needs, **(known.needs if known else {})}  # what this commit changed, also what it removed
         found = self._states[kind.name] = found.replace(needs=merged)
         return found
 

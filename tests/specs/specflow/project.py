@@ -93,7 +93,9 @@ class Project(AnyProject):
 
     def inbox(self, agent: str, *kinds: str) -> list[Any]:
         """The messages to an agent, oldest first."""
-        sent = [event for event in self.events("message:sent") if agent.lower() in [to.lower() for to in event.data["to"]]]
+        sent = [
+            event for event in self.events("message:sent") if agent.lower() in [to.lower() for to in event.data["to"]]
+        ]
         return [event.data for event in sent if not kinds or event.data["kind"] in kinds]
 
     def texts(self, agent: str, *kinds: str) -> list[str]:

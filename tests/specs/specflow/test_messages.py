@@ -49,11 +49,13 @@ def test_a_request_for_a_migration_is_answered_in_the_same_commit(fianna: Projec
     assert (asked["data"]["issue"], asked["data"]["tables"]) == (50, ["users", "sessions"])
     assert asked["text"] == "REQUEST_MIGRATION #50 tables:[users, sessions]"
     assert len({event.commit for event in fianna.events(after=before)}) == 1
-    assert fianna.texts(YEATS) == [answer]
+    assert fianna.texts(YEATS, "MIGRATION_ASSIGNED") == [answer]
     assert fianna.write(SWIFT, "Hamilton", "REQUEST_MIGRATION #51 tables:[logs]")["replies"] == [
         "MIGRATION_ASSIGNED 176 supabase/migrations/176_logs.sql"
     ]
-    assert fianna.write(YEATS, "db-coord", "REQUEST_MIGRATION #50 tables:[sessions, users, users]")["replies"] == [answer]
+    assert fianna.write(YEATS, "db-coord", "REQUEST_MIGRATION #50 tables:[sessions, users, users]")["replies"] == [
+        answer
+    ]
     for wrong in ("tables:[]", "tables:[users", "tables:[us-ers]", "users"):
         refusal = fianna.unwritten(YEATS, "db-coordinator", f"REQUEST_MIGRATION #50 {wrong}")
         assert refusal.code in ("not_the_text_form", "bad_message")
@@ -114,7 +116,9 @@ def test_tables_exist_are_pending_or_are_unknown(fianna: Project) -> None:
     def ask(table: str, agent: str = SWIFT) -> str:
         return fianna.write(agent, "db-coordinator", f"QUERY_TABLE {table}")["replies"][0]
 
-    fianna.put("supabase/migrations/0009_a.sql", 'CREATE TABLE IF NOT EXISTS public."users" (id int); -- create table no')
+    fianna.put(
+        "supabase/migrations/0009_a.sql", 'CREATE TABLE IF NOT EXISTS public."users" (id int); -- create table no'
+    )
     fianna.put("supabase/migrations/notes.sql", "create table never (id int);")
     fianna.put("supabase/migrations/0007_b.sql", "create table old (id int); create table gone (id int);")
     fianna.put("supabase/migrations/0008_c.sql", "drop table gone; alter table old rename to new;")
@@ -128,7 +132,9 @@ def test_tables_exist_are_pending_or_are_unknown(fianna: Project) -> None:
     assert ask("carts") == "TABLE_PENDING #50"
     fianna.put("supabase/migrations/0010_carts.sql", "create table carts (id int);")
     assert ask("carts") == "TABLE_PENDING #50"
-    requests = [event.stream.partition("/")[2] for event in fianna.events("message:sent") if event.data["kind"] == "QUERY_TABLE"]
+    requests = [
+        event.stream.partition("/")[2] for event in fianna.events("message:sent") if event.data["kind"] == "QUERY_TABLE"
+    ]
     answers = [d["data"] for d in fianna.inbox(SWIFT) if d["kind"].startswith("TABLE_")]
     assert [one["request"] for one in answers] == requests
     assert answers[0]["table"] == "users"
@@ -232,7 +238,8 @@ def test_tasks_of_issues_are_taken_by_their_agents_and_moved_by_the_lead(fianna:
     assert fianna.state("issue-50") == "in_progress"
     for verb, more in (("task cancel", {"reason": "x"}), ("task reopen", {"reason": "x"})):
         assert fianna.refusal(verb, SWIFT, task="issue-50", **more).code in ("wrong_role", "illegal_move"), verb
-    assert fianna.refusal("task move", task="wave-1", state="complete").code == "moves_by_itself"
+    for state, code in (("complete", "no_such_move"), ("gating", "moves_by_itself")):
+        assert fianna.refusal("task move", task="wave-1", state=state).code == code
     assert fianna.state("wave-1") == "running"
     assert fianna.refusal("specflow request-shutdown", YEATS, abort="no").code == "wrong_role"
     assert fianna.refusal("specflow spawn-team", YEATS, name="Tuatha", config=FIANNA).code == "team_live"
@@ -254,11 +261,17 @@ def test_a_config_is_refused_with_everything_that_is_wrong(project: Project) -> 
     assert "colour" in wrong({"name": "A", "prompt": "p", "colour": "red"})
     assert "prompt" in wrong({"name": "A", "prompt": " "})
     assert "command" in wrong({**yeats, "command": ["rm", "-rf"]})
-    assert "w1.hamilton" in wrong({"name": "A", "prompt": "p", "type": "db-coordinator"}, {"name": "Hamilton", "prompt": "p"})
+    assert "w1.hamilton" in wrong(
+        {"name": "A", "prompt": "p", "type": "db-coordinator"}, {"name": "Hamilton", "prompt": "p"}
+    )
     for name in ("a/b", ".a", "a\x07b"):
         wrong({"name": name, "prompt": "p", "issue": 50})
     assert project.state("wave-1") == "planned"
-    made = project.ask("specflow spawn-team", name="Fianna", config={"agents": [yeats, {"name": "Db", "prompt": "p", "type": "db-coordinator"}]})
+    made = project.ask(
+        "specflow spawn-team",
+        name="Fianna",
+        config={"agents": [yeats, {"name": "Db", "prompt": "p", "type": "db-coordinator"}]},
+    )
     assert made["renamed"] == ["Db is Hamilton"]
     refusal = project.refusal("specflow spawn-team", name="Tuatha", config={"agents": [yeats]})
     assert (refusal.details["team"], refusal.details["wave"]) == ("Fianna", 1)

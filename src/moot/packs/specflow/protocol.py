@@ -7,7 +7,6 @@ from moot.api.protocol.hearing import accepted, prepared, store
 from moot.core import paths
 from moot.core.claims import AwaitFiles, Claimed, ReleaseAll, new_id
 from moot.core.deciders.claims import standing
-from moot.core.deciders.message import known
 from moot.core.deciders.run import PASSED
 from moot.core.errors import Held, Refused
 from moot.core.principal import Actor, name_of, same_agent
@@ -122,7 +121,7 @@ class Specflow(Protocol):
     def answer(self, work: Work, wave: Wave, kind: str, data: Mapping[str, Any], to: str, asked: str = "") -> None:
         """Send a message of a service to this mailbox. `asked`: the request that it answers and settles."""
         spec = next(spec for spec in self.pack.messages if spec.name == kind)
-        message = known(work.message(asked)) if asked else None
+        message = work.message(asked) if asked else None
         about = {"request": asked} if asked else {}
         saying = Saying(
             spec=spec,
@@ -186,7 +185,7 @@ class Specflow(Protocol):
     def _after_ready_for_closure(self, work: Work, wave: Wave, _member: Member, _saying: Saying) -> None:
         from moot.packs.specflow.waves import tell_if_all_ready
 
-        tell_if_all_ready(self, work, wave)
+        tell_if_all_ready(work, wave)
 
     def _blocked(self, work: Work, member: Member, saying: Saying) -> None:
         blocked(work, member, saying.data["reason"])

@@ -11,6 +11,7 @@ from moot.core.task import MoveTask
 from moot.core.text import command_line, counted
 from moot.packs.specflow import team
 from moot.packs.specflow.team import CLOSED, DB, DEFERRED, FIXED, GATE, ISSUE, LEAD, PACK, TEAMS, Member
+from moot.packs.specflow.waves import give_back
 from moot.views import states
 
 TYPE_CHECKING = False
@@ -182,11 +183,11 @@ def request_shutdown(call: Call, name: str | None, abort: str | None) -> Answer:
 def end(work: Work, wave: Wave, reason: str) -> Wave:
     """Abort a wave: its agents are retired, which ends their claims, and its unfinished issues can be planned again."""
     lead = team.actor_of(wave, wave.lead)
-    for one in team.issues_of(work.store, wave.issues):
-        if one.wave == wave.number and one.status != CLOSED:
-            if work.task(one.id).phase == "working":
-                work.do("task", one.id, MoveTask(verb="release", actor=lead), pack=PACK)
-            team.describe(work, one.id, wave=None, status=DEFERRED, why=f"wave {wave.number} was aborted: {reason}")
+    left = [one for number in wave.issues if (one := team.issue(work, number)).status not in (CLOSED, DEFERRED)]
+    give_back(work, left, lead)
+    for one in left:
+        why = f"wave {wave.number} was aborted: {reason}"
+        team.describe(work, one.id, wave=None, status=DEFERRED, why=why)
     team.describe(work, wave.id, stopping=[one.agent for one in wave.members], outcome=reason)
     work.do("task", wave.id, MoveTask(verb="cancel", actor=lead, reason=reason), pack=PACK)
     retire(work, wave)
