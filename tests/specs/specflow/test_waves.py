@@ -152,7 +152,7 @@ def _retired(work: Any) -> None:
     retire(work, wave)
 
 
-@proves("S3-INSP-01", "S3-OVR-03", "S3-INSP-02")
+@proves("S3-INSP-01", "S3-INSP-02")
 def test_the_status_shows_members_issues_and_files(fianna: Project) -> None:
     project = fianna
     project.run("task claim", YEATS, task="issue-50")
@@ -179,6 +179,27 @@ def test_the_status_shows_members_issues_and_files(fianna: Project) -> None:
     assert "Swift: idle" in said
     assert project.ask("watch")["packs"][0]["title"].startswith("Wave 1, Fianna: running")
     assert project.refusal("specflow status", wave=7).code == "no_plan"
+
+
+@proves("S3-INSP-03")
+def test_the_conversation_of_an_agent_an_issue_or_a_request_is_listed_in_order(fianna: Project) -> None:
+    project = fianna
+    asked = project.write(YEATS, "db-coordinator", "REQUEST_MIGRATION #50 tables:[users]")["id"]
+    project.write(SWIFT, "Yeats", "hello")
+    project.write(SWIFT, "db-coordinator", "QUERY_TABLE users")
+    answer = project.ask("inbox", YEATS)["new"][1]["id"]
+    project.run("ack", YEATS, ids=(answer,))
+    request, reply = project.ask("thread", id=asked)
+    assert (request["type"], request["sender"], request["to"]) == ("REQUEST_MIGRATION", "w1.yeats", ["w1.hamilton"])
+    assert (request["data"]["issue"], request["data"]["tables"]) == (50, ["users"])
+    assert (reply["reply_to"], reply["data"]["number"], reply["stages"]) == (asked, "1", [["w1.yeats", "acked"]])
+    ((box, shown, settled),) = reply["times"]
+    assert box == YEATS
+    assert request["at"] <= shown <= settled
+    kinds = {name: [one["type"] for one in project.ask("thread", id=name)] for name in ("issue-50", YEATS, SWIFT)}
+    assert kinds["issue-50"] == ["note", "REQUEST_MIGRATION", "MIGRATION_ASSIGNED"]
+    assert kinds[YEATS] == ["note", "REQUEST_MIGRATION", "MIGRATION_ASSIGNED", "note"]
+    assert kinds[SWIFT] == ["note", "note", "QUERY_TABLE", "TABLE_PENDING"]
 
 
 @proves("S3-OVR-04")
