@@ -49,7 +49,7 @@ def test_a_request_for_a_migration_is_answered_in_the_same_commit(fianna: Projec
     assert (asked["data"]["issue"], asked["data"]["tables"]) == (50, ["users", "sessions"])
     assert asked["text"] == "REQUEST_MIGRATION #50 tables:[users, sessions]"
     assert len({event.commit for event in fianna.events(after=before)}) == 1
-    assert fianna.texts(YEATS) == [answer]
+    assert fianna.texts(YEATS, "MIGRATION_ASSIGNED") == [answer]
     assert fianna.write(SWIFT, "Hamilton", "REQUEST_MIGRATION #51 tables:[logs]")["replies"] == [
         "MIGRATION_ASSIGNED 176 supabase/migrations/176_logs.sql"
     ]
@@ -238,7 +238,8 @@ def test_tasks_of_issues_are_taken_by_their_agents_and_moved_by_the_lead(fianna:
     assert fianna.state("issue-50") == "in_progress"
     for verb, more in (("task cancel", {"reason": "x"}), ("task reopen", {"reason": "x"})):
         assert fianna.refusal(verb, SWIFT, task="issue-50", **more).code in ("wrong_role", "illegal_move"), verb
-    assert fianna.refusal("task move", task="wave-1", state="complete").code == "moves_by_itself"
+    for state, code in (("complete", "no_such_move"), ("gating", "moves_by_itself")):
+        assert fianna.refusal("task move", task="wave-1", state=state).code == code
     assert fianna.state("wave-1") == "running"
     assert fianna.refusal("specflow request-shutdown", YEATS, abort="no").code == "wrong_role"
     assert fianna.refusal("specflow spawn-team", YEATS, name="Tuatha", config=FIANNA).code == "team_live"
