@@ -114,12 +114,20 @@ def runs_of(store: Store, wave: Wave) -> list[Run]:
 
 
 def _issues(store: Store, wave: Wave) -> Iterator[dict[str, Any]]:
-    """The issues as they are, or as the wave left them."""
-    then = states.task(store, wave.id)[0].extra.get("outcomes", {})
+    """The issues as they are, or as the wave left them; and those that an agent had before another one got them."""
+    extra = states.task(store, wave.id)[0].extra
     for one in team.issues_of(store, wave.issues):
         now = {"name": one.name, "outcome": one.status or one.task.state, "why": one.why}
         member = wave.of_issue(one.number)
-        yield {"number": one.number, "agent": member.name if member else "", **then.get(str(one.number), now)}
+        yield {
+            "number": one.number,
+            "agent": member.name if member else "",
+            **extra.get("outcomes", {}).get(str(one.number), now),
+        }
+    for old in extra.get("former", ()):
+        (one,) = team.issues_of(store, (old["issue"],))
+        gone = {"name": one.name, "outcome": "reassigned", "why": old["why"]}
+        yield {"number": one.number, "agent": old["name"], **gone}
 
 
 def _members(call: Call, wave: Wave, runs: Sequence[Run]) -> Iterator[MemberStatus]:
@@ -157,17 +165,12 @@ def _state(wave: Wave, one: team.Member, run: Run | None, *, here: bool) -> str:
 
 
 def _queue(runs: Sequence[Run]) -> Iterator[dict[str, Any]]:
-    """The gates that run or wait: the one that runs first, the others in the order of their requests."""
-    waiting = [run for run in runs if run.open and "tier" in run.parameters]
-    for place, run in enumerate(sorted(waiting, key=lambda run: run.running is None)):
-        yield {
-            "place": place,
-            "run": run.id,
-            "tier": run.parameters["tier"],
-            "about": run.task,
-            "by": name_of(run.parameters.get("by", "")),
-            "running": run.running is not None,
-        }
+    """The gate that runs, which has the place 0, and those that wait, in the order of their requests."""
+    gates = [run for run in runs if run.open and "tier" in run.parameters]
+    running = [run for run in gates if run.running is not None]
+    for place, run in enumerate((*running, *(run for run in gates if run not in running)), 1 - len(running)):
+        by = name_of(run.parameters.get("by", ""))
+        yield {"place": place, "run": run.id, "tier": run.parameters["tier"], "about": run.task, "by": by}
 
 
 def _files(store: Store, wave: Wave) -> Iterator[dict[str, Any]]:
@@ -216,7 +219,7 @@ def status_lines(found: TeamStatus) -> Iterator[str]:
         why = f": {one_line(issue['why'], _LONG)}" if issue["why"] else ""
         yield f"  #{issue['number']} {one_line(issue['name'], 80)} ({issue['agent']}) is {issue['outcome']}{why}"
     for gate in found.gates:
-        place = "runs now" if gate["running"] else f"is number {gate['place'] + 1} in line"
+        place = f"is number {gate['place']} in line" if gate["place"] else "runs now"
         yield f"  {gate['tier']} of {gate['about']} for {gate['by']} {place} ({gate['run']})"
     for file in found.files:
         waits = f"; {', '.join(file['waiters'])} in line" if file["waiters"] else ""
