@@ -23,7 +23,7 @@ from moot.runs.consent import interpreter, is_elsewhere, not_allowed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from moot.core.handler import Handler
     from moot.place.processes import Ran
@@ -52,7 +52,7 @@ class CommandInput(Record):
     hold: tuple[int, ...] = ()  # lock files that it inherits, to show that it still runs
     started: Callable[[int, int | None], object] | None = None  # see `processes.run`
     words: Mapping[str, str] = {}  # what replaces a word of the command, such as `{source}`
-    files: tuple[str, ...] = ()  # what replaces the word `{files}`; without it, they come last
+    files: tuple[str, ...] = ()  # see `with_files`
     cancel: Callable[[], bool] | None = None  # whether to end it now
     mark: str = ""  # in the environment of all processes that it starts
     cwd: str = ""  # another directory than that of the command, for a project outside any repository
@@ -118,10 +118,9 @@ def run(pinned: PinnedHandler, given: CommandInput) -> Ran:
             raise CannotStart(f"its files cannot be copied: {error.strerror}") from error
         words = {BRIEF: given.brief, **given.words}
         argv = [named.get(number) or words.get(word, word) for number, word in enumerate(handler.run)]
-        at = argv.index(FILES) if FILES in argv else len(argv)
         try:
             return processes.run(
-                [*argv[:at], *given.files, *argv[at + 1 :]],
+                with_files(argv, given.files),
                 cwd=given.cwd or pinned.cwd,
                 env={**environment.allowed(handler, given.env, *roots), **script, **given.own},
                 keep=given.keep,
@@ -139,6 +138,12 @@ def run(pinned: PinnedHandler, given: CommandInput) -> Ran:
             )
         except processes.NotStarted as error:
             raise CannotStart(f"{handler.run[0]} cannot be run: {error.why}") from error
+
+
+def with_files(words: Sequence[str], files: Sequence[str]) -> tuple[str, ...]:
+    """The words of a command, with these files in place of `{files}`, or else at the end."""
+    at = words.index(FILES) if FILES in words else len(words)
+    return (*words[:at], *files, *words[at + 1 :])
 
 
 def _lacks_script(pinned: PinnedHandler) -> bool:

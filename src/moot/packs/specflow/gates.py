@@ -16,10 +16,11 @@ No evidence, no pass: where a report is named, it must be written by this run an
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
 from moot.core.deciders.message import SendMessage
 from moot.core.deciders.run import FAILED, INTERRUPTED, PASSED, STOPPED, EndRun, EndStage, OpenRun, StartStage
-from moot.core.errors import Held, Refused
+from moot.core.errors import Held, Refused, Unavailable
 from moot.core.json_codec import dumps
 from moot.core.principal import name_of
 from moot.core.task import MoveTask
@@ -171,7 +172,7 @@ def queue(store: Store) -> list[Run]:
 
 def commit_of(run: Run) -> str:
     """What the result of a gate holds for."""
-    return next((str(one.inputs.get("commit", "")) for one in run.tries if one.status == PASSED), "")
+    return next((str(one.outputs.get("commit", "")) for one in run.tries if one.status == PASSED), "")
 
 
 # --- the executor ----------------------------------------------------------------------------------------------------
@@ -217,6 +218,7 @@ class _Gate:
         self.asked: Any = run.parameters
         issues = team.issues_of(site.engine.read(), self.asked["issues"])
         self.files = {one.number: journey_files(one, self.settings) for one in issues}
+        self.version = ""
         self.ran: Ran | None = None
         self.tests: dict[str, str] = {}
         self.worse: dict[str, str] = {}  # the tests that fail the gate, each with what is wrong with it
@@ -244,36 +246,28 @@ class _Gate:
     def _stage(self, stage: str) -> None:
         command = next((one for one in self.site.commands if (one.pack, one.stage) == (PACK, stage)), None)
         files = tuple(dict.fromkeys(file for own in self.files.values() for file in own)) if stage == JOURNEYS else ()
-        version, wrong = "", ""
-        try:
-            version = tree.version(self.site.place, self.settings["reports"].values())
-        except Refused as error:
-            wrong = error.message
-        start = StartStage(stage, inputs={"commit": version})
+        start, wrong, lock = StartStage(stage), "", locks.CommandLock(self.site.place.state, LOCK)
         if command is not None:
-            start = start.replace(who=command.name, command=(*command.run, *files), timeout=command.timeout)
-        lock = locks.CommandLock(self.site.place.state, LOCK)
+            start = StartStage(stage, command.name, commands.with_files(command.run, files), command.timeout)
         try:
             self._commit(lambda work: self._do(work, start))
-            self._end(stage, wrong or self._failure(stage, command, files, lock), version)
+            try:
+                self._judge(stage, command, files, lock)
+            except (StageError, commands.CannotStart) as error:
+                wrong = str(error)
+            except Refused as error:
+                wrong = f"{error.message} {error.remedy}"
+            self._end(stage, wrong)
         finally:
             lock.ended()
 
     # --- the verdict -------------------------------------------------------------------------------------------------
 
-    def _failure(self, stage: str, command: Handler | None, files: tuple[str, ...], lock: locks.CommandLock) -> str:
-        """Why a stage fails; empty if it passes."""
-        try:
-            self._judge(stage, command, files, lock)
-        except (StageError, commands.CannotStart) as error:
-            return str(error)
-        except Refused as error:
-            return f"{error.message} {error.remedy}"
-        return ""
-
     def _judge(self, stage: str, command: Handler | None, files: tuple[str, ...], lock: locks.CommandLock) -> None:
         """Run the command, and take a new baseline if the whole suite passed. Raises why the stage fails."""
-        place, path, accept = self.site.place, self.settings["reports"].get(stage, ""), self.asked["accept"]
+        place, written, accept = self.site.place, self.settings["reports"], self.asked["accept"]
+        path = written.get(stage, "")
+        self.version = tree.version(place, written.values())
         if self.asked["tier"] != CONTRACTS and (dirty := tree.uncommitted(place)):
             raise StageError(f"tracked files have changes that are not committed: {', '.join(dirty)}")
         if missing := [file for file in files if not os.path.isfile(os.path.join(place.root, file))]:
@@ -301,13 +295,17 @@ class _Gate:
         if stage == REGRESSION:
             self._write_baseline(known, contents.digests_of([BASELINE], old))
 
+    def _alive(self) -> None:
+        with suppress(Unavailable):  # the command goes on
+            self.site.stamp()
+
     def _run(self, stage: str, pinned: PinnedHandler, files: tuple[str, ...], lock: locks.CommandLock) -> int:
         """Run the command to its end. Returns its exit code."""
         given = commands.CommandInput(
             brief="",
             env=self.site.env,
             own={"MOOT_RUN": self.run.id, "MOOT_STAGE": stage},
-            alive=self.site.stamp,
+            alive=self._alive,
             show=self.show,
             hold=(lock.file,),
             started=lock.started,
@@ -343,21 +341,22 @@ class _Gate:
 
     # --- what follows ------------------------------------------------------------------------------------------------
 
-    def _end(self, stage: str, wrong: str, version: str) -> None:
+    def _end(self, stage: str, wrong: str) -> None:
         """Record the end of a stage; of the last one, or one that failed, with that of the run and what follows."""
-        last, ran, kept = self.run.running, self.ran, {}
+        last, ran = self.run.running, self.ran
         assert last is not None
         blame = reports.blamed(self.worse, self.files)
         lines = [f"{self.worse[test]}: {' '.join((test, *(f'#{one}' for one in own)))}" for test, own in blame.items()]
+        kept: dict[str, Any] = {"outputs": {"commit": self.version}}
         if ran is not None:
-            kept = {"seconds": ran.seconds, **printed(self.site, ran)}
-            lines = lines or ([ran.output.tail.decode("utf-8", "replace")[-_TAIL:].strip()] if wrong else [])
+            kept |= {"seconds": ran.seconds, **printed(self.site, ran)}
+            lines = lines or [ran.output.tail.decode("utf-8", "replace")[-_TAIL:].strip()]
         if self.tests:
             kept["answer"] = self.site.put_blob(dumps({"tests": self.tests}).encode())
-        how, reason = FAILED if wrong else PASSED, wrong[:REASON]
-        end = EndStage(stage, last.attempt, reason, how=how, problems=tuple(lines if self.worse else ()), **kept)
+        how, reason, problems = FAILED if wrong else PASSED, wrong[:REASON], tuple(lines if wrong else ())
+        end = EndStage(stage, last.attempt, reason, how=how, problems=problems, **kept)
         over = EndRun(how, reason, self.counts, stage if wrong else "")
-        details = "\n".join((wrong, *lines)).strip()[:_LONGEST] if wrong else ""
+        details = "\n".join((wrong, *problems)).strip()[:_LONGEST]
 
         def act(work: Work) -> None:
             self._do(work, end)
@@ -365,11 +364,11 @@ class _Gate:
                 self._do(work, over)
                 wave = Wave.of_task(work.task(f"wave-{self.asked['wave']}"))
                 if wave.is_live:
-                    self._tell(work, wave, details, version, {one for own in blame.values() for one in own})
+                    self._tell(work, wave, details, {one for own in blame.values() for one in own})
 
         self._commit(act)
 
-    def _tell(self, work: Work, wave: Wave, details: str, version: str, named: set[int]) -> None:
+    def _tell(self, work: Work, wave: Wave, details: str, named: set[int]) -> None:
         """Record the result, and send it to the one who asked. `details`: why it failed. `named`: issues to blame."""
         asked, tier, about = self.asked, self.asked["tier"], {"run": self.run.id, "wave": wave.number}
         if tier == CONTRACTS:
@@ -379,7 +378,7 @@ class _Gate:
         elif details:
             self._give_back(work, wave, details, named)
         else:
-            team.describe(work, wave.id, **{tier: {"run": self.run.id, "commit": version}})
+            team.describe(work, wave.id, **{tier: {"run": self.run.id, "commit": self.version}})
         to = name_of(asked["by"])
         if asked["request"] and not work.agent(to).retired:
             data = {**about, **({"details": details} if details else {})}
