@@ -60,6 +60,11 @@ def test_the_attempts_of_a_stage_are_numbered_and_keep_how_they_ended() -> None:
     assert (run.running, run.passed, run.open) == (None, 1, True)
 
 
+def test_a_run_that_repeats_starts_its_stage_again_after_it_has_passed() -> None:
+    run = after(Run(id="run-1"), OpenRun(pack="p", stages=("work",), repeats=True), *passed("work"))
+    assert [one.attempt for one in after(run, *passed("work", 2)).tries] == [1, 2]
+
+
 def test_a_state_survives_its_way_through_the_views() -> None:
     run = after(opened(), *passed("plan"), StartStage("build"), EndStage("build", 1, how="interrupted", crashed=True))
     assert Run.of(run.plain()) == run

@@ -89,6 +89,7 @@ class Param(Record):
     limit: the maximum length in characters (words: in bytes); 0 means the default for its name, see `_LIMITS`.
     person: a call with this argument is only for people, whatever the class of the verb.
     expected: the built-in rules require it, so help shows it as required; a pack's rules may not.
+    alone: its value if it has a number that is left out.
     """
 
     name: str
@@ -103,6 +104,7 @@ class Param(Record):
     limit: int = 0
     person: bool = False
     expected: bool = False
+    alone: int | None = None
 
     @property
     def flag(self) -> str:

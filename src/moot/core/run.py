@@ -28,6 +28,7 @@ class OpenRun(Record):
     """`attempt`: of the task. `pid`: of the driving program; `driver` is the token of its lock.
 
     Of a target: its id, its title, the id of its document, the paths of its files by role, its wave in the parent.
+    `repeats`: a stage that has passed can be started again, such as the turn of an agent.
     """
 
     pack: str  # whose protocol it carries out
@@ -45,6 +46,7 @@ class OpenRun(Record):
     wave: int = 0
     waves: tuple[tuple[str, ...], ...] = ()
     driver: str = ""
+    repeats: bool = False
 
 
 class ResumeRun(Record):
@@ -326,6 +328,7 @@ class Run(Record):
     stopped_at: str = ""
     warnings: int = 0
     since: int = 0
+    repeats: bool = False
 
     @property
     def exists(self) -> bool:

@@ -72,6 +72,18 @@ def yaml_answer(text: str, key: str = "status") -> dict[str, Any]:
     raise NoAnswer("the output has no YAML block with an answer" if text.strip() else "the output is empty")
 
 
+def last_block(text: str) -> str:
+    """The last block of a text: what stands in the fence at its end, or its last paragraph."""
+    lines = text.replace("\r\n", "\n").strip().split("\n")
+    fenced = len(lines) > 1 and _FENCE.fullmatch(lines[-1]) is not None
+    block: list[str] = []
+    for line in reversed(lines[:-1] if fenced else lines):
+        if _FENCE.fullmatch(line) or (not fenced and not line.strip()):
+            break
+        block.insert(0, line)
+    return "\n".join(block).strip()
+
+
 def _blocks(text: str) -> Iterator[_Block]:
     """The fenced blocks and the bare ones, in order."""
     opening, language, lines = "", "", list[str]()

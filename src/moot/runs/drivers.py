@@ -52,7 +52,7 @@ _REASON = 2000  # characters
 class DriverStep(Record):
     """One thing that happened while driving.
 
-    what: opened, started, waiting, passed, failed, ended, interrupted, summary.
+    what: opened, started, waiting, passed, failed, ended, interrupted, report, summary.
     limit: the maximum number of attempts. outcome: of an ended run (passed, failed, stopped). remedy: how to go on if
     it failed. counts: in the summary, the number of tasks by what became of them.
     """
@@ -74,11 +74,17 @@ class DriverStep(Record):
 
 
 class DriveOptions(Record):
-    """What the caller of `moot run` wants. `most`: how many tasks; `tasks`: only these."""
+    """What the caller of `moot run` wants. `most`: how many tasks; `tasks`: only these.
+
+    parallel: how many agents at once; 0: all.
+    """
 
     most: int | None = None
     tasks: tuple[str, ...] = ()
     keep_going: bool = False
+    parallel: int | None = None
+    sequential: bool = False
+    wave: int | None = None
 
 
 class Part(Record):
@@ -137,8 +143,9 @@ class PackDriver(ABC):
     `Protocol.driver` names a function, or a subclass, that makes one of a call and the pack.
     """
 
-    stages: ClassVar[tuple[str, ...]] = ()  # in order; each is a key of [run.PACK] in moot.toml
+    stages: ClassVar[tuple[str, ...]] = ()  # in order; each is a key of [run.PACK] in moot.toml. None: any key
     required: ClassVar[tuple[str, ...]] = ()  # those that need a command of their own
+    options: ClassVar[tuple[str, ...]] = ("most", "tasks", "keep_going")  # the fields of `DriveOptions` that it takes
 
     def __init__(self, name: str) -> None:
         self.name = name  # of the pack
@@ -150,6 +157,12 @@ class PackDriver(ABC):
     @abstractmethod
     def drive(self, driving: Driving) -> Iterator[DriverStep]:
         """Drive tasks until there is none left, or as many as the options want."""
+
+    def summary(self, counts: Mapping[str, int]) -> str:
+        """The last line of a driver that has ended. `counts`: tasks by what became of them."""
+        words = {"completed": "completed", "rejected": "rejected", "failed": "failed", "stopped": "left to others"}
+        said = ", ".join(f"{counts[key]} {word}" for key, word in words.items() if counts.get(key))
+        return f"Tasks: {said}." if said else "No task is pending."
 
 
 class Driving:
@@ -167,8 +180,8 @@ class Driving:
     def __enter__(self) -> Self:
         self._lock = self._locked()
         for run in self.open_runs():
-            if run.task is None:  # the lock is ours, so its driver is dead
-                self._do(run.id, EndRun(outcome=STOPPED, reason="its process ended without recording it"))
+            if not run.stages:  # the lock is ours, so its driver is dead
+                self.do(run.id, EndRun(outcome=STOPPED, reason="its process ended without recording it"))
         self.id = self.open().id
         return self
 
@@ -176,7 +189,7 @@ class Driving:
         try:
             if not isinstance(error, Unavailable):
                 how = PASSED if error is None else FAILED if isinstance(error, Exception) else STOPPED
-                self._do(self.id, EndRun(outcome=how, reason=_why(error), counts=dict(self.counts)))
+                self.do(self.id, EndRun(outcome=how, reason=_why(error), counts=dict(self.counts)))
                 self._leave()
         finally:
             assert self._lock is not None
@@ -207,17 +220,17 @@ class Driving:
         found: Run = states.state(self.engine.read(), "run", name)[0]
         return found
 
-    def open(self, task: str | None = None, attempt: int = 0, stages: Sequence[str] = ()) -> Run:
-        """Open a run for a task, or the driver's own."""
+    def open(self, task: str | None = None, attempt: int = 0, stages: Sequence[str] = (), **more: Any) -> Run:
+        """Open a run with stages, or the driver's own."""
         name = ""
-        own = {"pid": os.getpid()} if task is None else {"parent": self.id}
+        more |= {"parent": self.id} if stages else {"pid": os.getpid()}
 
         def act(work: Any) -> None:
             nonlocal name
             name = f"run-{work.token(7)}"
             while work.state("run", name).exists:
                 name = f"run-{work.token(7)}"
-            command = OpenRun(pack=self.pack, stages=tuple(stages), task=task, attempt=attempt, **own)
+            command = OpenRun(pack=self.pack, stages=tuple(stages), task=task, attempt=attempt, **more)
             work.do("run", name, command, pack=self.pack)
 
         self.setup.commit(act)
@@ -225,13 +238,20 @@ class Driving:
 
     def end(self, run: Run, outcome: str, text: str, count: str, remedy: str = "") -> DriverStep:
         """End a run, and count it."""
-        self._do(run.id, EndRun(outcome=outcome, reason=text[:_REASON]))
+        self.do(run.id, EndRun(outcome=outcome, reason=text[:_REASON]))
         self.counts[count] = self.counts.get(count, 0) + 1
         about: dict[str, Any] = {"task": run.task, "attempt": run.attempt, "outcome": outcome}
         return DriverStep("ended", run.id, **about, text=text, remedy=remedy)
 
-    def _do(self, run: str, command: Any) -> None:
-        self.setup.commit(lambda work: work.do("run", run, command, pack=self.pack))
+    def do(self, run: str, command: Any, also: Callable[[Work], object] | None = None) -> None:
+        """Commit a command about a run, and perhaps more."""
+
+        def act(work: Work) -> None:
+            work.do("run", run, command, pack=self.pack)
+            if also is not None:
+                also(work)
+
+        self.setup.commit(act)
 
     # --- after a crash -----------------------------------------------------------------------------------------------
 
@@ -242,15 +262,7 @@ class Driving:
             run, last = next(((run, run.running) for run in self.open_runs() if run.running), (None, None))
             left = 0.0 if last is None else (parse(last.at) or 0.0) + last.timeout - self.engine.clock.wall_seconds()
             if run is None or last is None or left <= 0:
-                raise Held(
-                    "agent_still_runs",
-                    f"A command that an earlier `{command_line('run', self.pack)}` started still runs, past its time "
-                    f"limit{f' (process group {group})' if group else ''}.",
-                    f"End it: `kill -KILL -- -{group}`. Then run this again."
-                    if group
-                    else "End it, then run this again.",
-                    process=group or None,
-                )
+                raise still_runs(self.pack, group)
             yield DriverStep("waiting", run.id, run.task, last.stage, last.attempt, who=last.who, seconds=round(left))
             until = time.monotonic() + min(left, 60.0)
             while locks.left_of(state, self.pack) is not None and time.monotonic() < until:
@@ -263,7 +275,7 @@ class Driving:
             how = PASSED if part_done else INTERRUPTED
             reason = part_done or "its driver ended without recording the end of the command"
             end = EndStage(how=how, stage=last.stage, attempt=last.attempt, reason=reason, crashed=not part_done)
-            self._do(run.id, end)
+            self.do(run.id, end)
         return self.run(run.id)
 
     # --- agents ------------------------------------------------------------------------------------------------------
@@ -315,7 +327,7 @@ class Driving:
             return StageResult(passed=False, text=f"{error.message} {error.remedy}", hopeless=True)
         brief, held, who = part.brief(), self._held(), _principal(caller)
         start = StartStage(stage=part.stage, who=who, command=part.command.run, timeout=part.command.timeout)
-        self._do(run.id, start)
+        self.do(run.id, start)
         last = self.run(run.id).tries[-1]
         about: dict[str, Any] = {"run": run.id, "task": run.task, "stage": part.stage, "attempt": last.attempt}
         about |= {"who": who, "limit": part.limit}
@@ -327,18 +339,19 @@ class Driving:
                 result = self._judged(part, caller, ran, held)
             except commands.CannotStart as error:
                 result = StageResult(passed=False, text=str(error), hopeless=True)
-            self._do(run.id, self._ending(last, result, ran))
+            how = PASSED if result.passed else FAILED
+            self.do(run.id, self.ending(last, how, result.text, ran))
         except Unavailable:
             raise  # nothing can be recorded now; the next driver does
         except BaseException:
-            self._do(run.id, EndStage(part.stage, last.attempt, "the driver was interrupted", how=INTERRUPTED))
+            self.do(run.id, EndStage(part.stage, last.attempt, "the driver was interrupted", how=INTERRUPTED))
             raise
         finally:
             lock.ended()
-        how: dict[str, Any] = (
+        took: dict[str, Any] = (
             {} if ran is None else {"seconds": ran.seconds, "code": ran.code, "timed_out": ran.timed_out}
         )
-        yield DriverStep(PASSED if result.passed else FAILED, **about, text=result.text, **how)
+        yield DriverStep(PASSED if result.passed else FAILED, **about, text=result.text, **took)
         return result
 
     def _ran(
@@ -356,14 +369,7 @@ class Driving:
 
         def alive() -> None:
             setup.progress(label, int(time.monotonic() - begun), -1)
-            try:
-                for agent in self._agents.values():  # also those that wait for this one
-                    setup.presence.stamp(str(agent.agent), agent.incarnation or 0)
-                setup.stamp()
-                if time.monotonic() - self._synced >= _SYNC:
-                    self.sync()
-            except Unavailable:
-                pass  # the command goes on; what cannot be stored is stored later
+            self.beat()
 
         me = {"MOOT_AGENT": str(caller.agent), "MOOT_INCARNATION": str(caller.incarnation), "MOOT_RUN": run.id}
         given = commands.CommandInput(
@@ -384,7 +390,7 @@ class Driving:
     def _judged(self, part: Part, caller: Caller, ran: Ran, held: Mapping[str, object]) -> StageResult:
         """Whether the part is done now. See the module."""
         self.sync()
-        how = _ended(ran, part.command.timeout)
+        how = how_ended(ran, part.command.timeout)
         done = part.done()
         if done is not None:
             return StageResult(passed=True, text=f"{done}{f' ({how})' if how else ''}")
@@ -407,9 +413,9 @@ class Driving:
         said = "; ".join([*([how] if how else []), why, *wrong])
         return StageResult(passed=False, text=said[:_REASON])
 
-    def _ending(self, last: StageTry, result: StageResult, ran: Ran | None) -> EndStage:
-        how = PASSED if result.passed else FAILED
-        end = EndStage(last.stage, last.attempt, result.text, how=how)
+    def ending(self, last: StageTry, how: str, reason: str, ran: Ran | None) -> EndStage:
+        """The end of an attempt, with the end of what its command wrote."""
+        end = EndStage(last.stage, last.attempt, reason[:_REASON], how=how)
         if ran is None:
             return end
         kept = {
@@ -429,6 +435,17 @@ class Driving:
         """The entries of files that are held back: path and reason by id."""
         return {one.id: (one.path, one.reason) for one in queries.held_entries(self.engine.read())}
 
+    def beat(self) -> None:
+        """What is done about every second while commands run."""
+        try:
+            for agent in self._agents.values():  # also those that wait for another one
+                self.setup.presence.stamp(str(agent.agent), agent.incarnation or 0)
+            self.setup.stamp()
+            if time.monotonic() - self._synced >= _SYNC:
+                self.sync()
+        except Unavailable:
+            pass  # the commands go on; what cannot be stored is stored later
+
     def sync(self) -> None:
         """Absorb what was written into the protocol's files."""
         self.setup.sync()
@@ -439,7 +456,18 @@ def _principal(caller: Caller) -> str:
     return f"{caller.agent}#{caller.incarnation}"
 
 
-def _ended(ran: Ran, timeout: float) -> str:
+def still_runs(pack: str, group: int) -> Held:
+    """The error for a command of a dead driver that does not end. `group`: its process group; 0 if that is unknown."""
+    return Held(
+        "agent_still_runs",
+        f"A command that an earlier `{command_line('run', pack)}` started still runs, past its time "
+        f"limit{f' (process group {group})' if group else ''}.",
+        f"End it: `kill -KILL -- -{group}`. Then run this again." if group else "End it, then run this again.",
+        process=group or None,
+    )
+
+
+def how_ended(ran: Ran, timeout: float) -> str:
     """How a command ended, if not as it should."""
     if ran.timed_out:
         how = f"it was ended after {age(timeout)}"

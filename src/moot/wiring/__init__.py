@@ -131,7 +131,7 @@ def _loaded(place: Place, env: Mapping[str, str], *, keep: bool, files: bool) ->
 
         requests = Requests(handlers_of(settings.handlers), env.get("MOOT_EFFECT_KEY"), asking(packs))
     mirrors: Mirrors | None = None
-    if files and packs.mirrors:
+    if files and (packs.mirrors or any("due" in pack.parts for pack in packs.packs)):
         from moot.mirrors.sync import FileMirrors
 
         mirrors = FileMirrors(packs)

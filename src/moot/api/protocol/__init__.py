@@ -163,6 +163,7 @@ class Saying(Record):
     prints: tuple[str, ...] = ()  # the fingerprint of that entry: see `moot.core.deciders.feed`
     to: tuple[str, ...] = ()  # the mailboxes of its recipients, if its protocol has chosen them
     asked: Message | None = None  # what it answers, if its protocol knows
+    within: float | None = None  # seconds until its answer is due
 
 
 _TABLES = ("reactions", "closers", "forms", "verbs", "effects", "pipeline")

@@ -235,6 +235,7 @@ def store(work: Work, pack: Pack, saying: Saying, task: Task | None, ahead: int 
         data=data,
         task=task.id if task else None,
         attempt=task.attempt + ahead if task else None,
+        within=saying.within,
         role=next((role for role in spec.senders if role in saying.sender.roles), (*spec.senders, None)[0]),
         source=saying.source,
         reply_to=asked.id if asked else None,

@@ -116,7 +116,7 @@ def claim(
             kept = place_of(live, command)
         if kept is None:
             work.do(
-                "claims", "", command.replace(silent=_silent(work, [one.claim for one in in_the_way(live, command)]))
+                "claims", "", command.replace(silent=silences(work, [one.claim for one in in_the_way(live, command)]))
             )
 
     outcome = call.commit(act)
@@ -194,7 +194,7 @@ def _blockers(state: ClaimsState, place: str) -> list[Claim]:
 def _lapse_silent(call: Call, claims: list[Claim]) -> None:
     """End the claims and the places in line of holders that have fallen silent."""
     if any(has_lapsed(call.silence(claim.holder), claim.ttl) for claim in claims):
-        call.commit_aside(lambda work: work.do("claims", "", LapseClaims(silent=_silent(work, claims))))
+        call.commit_aside(lambda work: work.do("claims", "", LapseClaims(silent=silences(work, claims))))
 
 
 def _warn_of_tasks(call: Call, paths: tuple[str, ...]) -> None:
@@ -212,7 +212,7 @@ def _left_of(claim: Claim, gone: tuple[str, ...]) -> str:
     return f"holds only {', '.join(as_typed(left))}" if left else "is gone: claim the paths again, without this key"
 
 
-def _silent(work: Work, claims: list[Claim]) -> tuple[tuple[str, float], ...]:
+def silences(work: Work, claims: list[Claim]) -> tuple[tuple[str, float], ...]:
     """How long the holders of these claims have been silent."""
     silences = work.facts.silences(claim.holder for claim in claims)
     return tuple((claim.id, round(silences[claim.holder], 3)) for claim in claims)

@@ -4,7 +4,8 @@ What always holds:
 - A run is opened once, with the names of its stages, and ended. Nothing happens to it after its end, except that the
   run of a target can be resumed, and that its files can be restored.
 - At most one stage of a run is running. It ends in one of four ways: passed, skipped, failed or interrupted.
-- A stage can be started again until it has passed, and then neither it nor an earlier one. Its attempts are numbered.
+- A stage can be started again until it has passed, and then neither it nor an earlier one, unless the run `repeats`.
+  Its attempts are numbered.
 - In a run of a target, a stage starts only after all earlier ones have passed, were skipped or were reused. After it
   was resumed, the stages begin again with the first: each is reused or started.
 - A run ends only when no stage is running.
@@ -178,7 +179,7 @@ def _check_next(state: Run, stage: str) -> None:
             since=state.running.at,
         )
     number, passed = state.stages.index(stage), state.passed
-    if number < passed:
+    if number < passed and not state.repeats:
         raise Refused("stage_passed", f"{state.id} is past the stage {stage}.", "Start a later one.", run=state.id)
     if state.target and number > passed:
         missing = state.stages[passed]

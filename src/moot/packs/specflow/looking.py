@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 
 from moot.api.protocol.pack_views import Concern, PackView
+from moot.core.deciders.message import SendMessage
 from moot.core.errors import Unknown
 from moot.core.paths import as_typed
 from moot.core.principal import name_of
@@ -21,12 +22,13 @@ from moot.views import queries, states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any
 
     from moot.api.call import Call
     from moot.core.deciders.run import Run
     from moot.core.deciders.series import Series
+    from moot.engine.unit_of_work import Work
     from moot.views.store import Store
 
 _LONG = 200
@@ -272,6 +274,28 @@ def concerns(call: Call) -> Iterator[Concern]:
             said = f"{name_of(message.sender)} waits for an answer of {delivery.box}: {one_line(message.text, _LONG)}"
             yield Concern("overdue", message.id, said, command_line("thread", message.thread), message.at, delivery.box)
     yield from _gates(call, wave, [one.status for one in issues])
+
+
+def overdue(call: Call) -> Callable[[Work], None] | None:
+    """Tell sender and lead, once, of a request whose answer is overdue."""
+    store = call.engine.store
+    wave = team.live(store)
+    if wave is None:
+        return None
+    found = [one.message for one in queries.overdue(store, call.clock.wall_seconds(), _MOST, _MOST)]
+    late = [one for one in found if wave.role_of(one.sender) and not _told(store, one.thread)]
+
+    def decide(work: Work) -> None:
+        for one in late:
+            said = f"overdue: {', '.join(one.to)} has not answered {one.id} ({one_line(one.text, _LONG)})."
+            command = SendMessage("note", "moot", (name_of(one.sender), name_of(wave.lead)), "nothing", 0, 0, said)
+            work.do("message", work.new_message(), command, thread=one.thread, pack=PACK)
+
+    return decide if late else None
+
+
+def _told(store: Store, thread: str) -> bool:
+    return any(one.sender == "moot" for one in queries.thread(store, thread))
 
 
 def _gates(call: Call, wave: Wave, left: Sequence[str]) -> Iterator[Concern]:

@@ -6,7 +6,7 @@ from moot.api.protocol import Protocol, Saying
 from moot.api.protocol.hearing import accepted, prepared, store
 from moot.core import paths
 from moot.core.claims import AwaitFiles, Claimed, ReleaseAll, new_id
-from moot.core.deciders.claims import standing
+from moot.core.deciders.claims import in_the_way, standing
 from moot.core.deciders.run import PASSED
 from moot.core.errors import Held, Refused
 from moot.core.principal import Actor, name_of, same_agent
@@ -100,7 +100,8 @@ class Specflow(Protocol):
                 f"Name your own issue: #{own}.",
                 issue=own,
             )
-        saying = saying.replace(to=saying.to or self._to(wave, saying))
+        within = saying.within or self.settings["within"] if saying.spec.wants == "answer" else None
+        saying = saying.replace(to=saying.to or self._to(wave, saying), within=within)
         task = work.task(f"issue-{own}") if own is not None else work.task(wave.id)
         if kind in TIERS:
             saying = self._asked_for_gate(work, wave, saying, own)
@@ -194,6 +195,7 @@ class Specflow(Protocol):
 
     def _touching_file(self, work: Work, member: Member, saying: Saying) -> bool:
         """Claim the file, or get in line for it. False: it is claimed or awaited already, and nobody is told again."""
+        from moot.api.verbs.claims import silences
         from moot.core.claim_queue import place_of
 
         path = saying.facts["path"]
@@ -210,7 +212,8 @@ class Specflow(Protocol):
         now = work.claims()
         again = standing(now, command) or place_of(now, command)
         if again is None:
-            work.do("claims", "", command)
+            silent = silences(work, [one.claim for one in in_the_way(now, command)])
+            work.do("claims", "", command.replace(silent=silent))
         return again is None
 
     def barrel_rule(self, work: Work, wave: Wave) -> bool:
@@ -310,6 +313,11 @@ class Specflow(Protocol):
         if verb in ("reopen", "cancel") and wave is not None:
             team.only_lead(wave, work.by)
         return ()
+
+    def due(self, call: Call) -> Callable[[Work], None] | None:
+        from moot.packs.specflow.looking import overdue
+
+        return overdue(call)
 
     # --- looking -----------------------------------------------------------------------------------------------------
 

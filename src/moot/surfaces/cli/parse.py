@@ -176,6 +176,8 @@ def arguments(verb: Verb, words: Sequence[str]) -> dict[str, Any]:
             if equals:
                 raise _usage(verb, f"{name} takes no value")
             given[param.name] = True
+        elif param.alone is not None and not equals and not (queue and queue[0].isdecimal()):
+            given[param.name] = param.alone
         else:
             if not equals:
                 if not queue:

@@ -153,7 +153,9 @@ def head(param: Param) -> str:
     if param.positional:
         return param.name.upper()
     flag = param.flag
-    return flag if param.type == "flag" else f"{flag} {value(param)}"
+    if param.type == "flag":
+        return flag
+    return f"{flag} {value(param)}" if param.alone is None else f"{flag} [{value(param)}]"
 
 
 def value(param: Param) -> str:

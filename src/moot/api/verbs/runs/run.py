@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 _DETAILS = 20  # lines
 _WIDTH = 160
 _LISTED = 20  # tasks in a dry run
+_FLAGS = {"most": "max", "tasks": "task", "keep_going": "keep-going"}
 LIMIT = "parallel"  # the setting of a pack that says how many runs may work at once
 DEFAULT = "moot.runs.contract:Pipeline"  # the code of stages, for a pack that has none
 
@@ -69,20 +70,36 @@ def run(
     again: bool,
     wait: bool,
     parallel: int | None,
+    sequential: bool,
+    wave: int | None,
     keep_going: bool,
     output: bool,
     dry_run: bool,
 ) -> Answer:
     pack = next((one for one in call.packs.packs if one.name == name), None)
     if pack is None or not pack.stages:
-        if pack is not None and (paths or resume or stage or until or again or wait or parallel is not None):
+        from moot.runs.drivers import DriveOptions
+
+        if pack is not None and (paths or resume or stage or until or again or wait):
             raise Usage(
                 "bad_arguments",
                 f"{name[:80]} does not run files through stages, so only tasks can be named.",
                 f"`{command_line('run', name[:80])}` drives its agents.",
             )
-        return _agents(call, name, task, once, max, keep_going, output, dry_run)
-    if task or once or max is not None:
+        if max is not None and (once or max < 1):
+            raise Usage(
+                "bad_arguments", "--max must be at least 1, and cannot be combined with --once.", "Use one of them."
+            )
+        wanted = DriveOptions(
+            most=1 if once else max,
+            tasks=tuple(dict.fromkeys(task)),
+            keep_going=keep_going,
+            parallel=parallel,
+            sequential=sequential,
+            wave=wave,
+        )
+        return _agents(call, name, wanted, output=output, dry_run=dry_run)
+    if task or once or max is not None or sequential or wave is not None:
         raise Usage("bad_arguments", f"{name} runs files, not tasks.", f"`{command_line('run', name, 'FILE')}`")
     if stage and until:
         raise Usage("bad_arguments", "--stage and --until cannot be combined.", "Use one of them.")
@@ -197,31 +214,24 @@ def lines_of(step: PipelineStep, pipeline: Any) -> tuple[str, ...]:
 # --- the agents of a pack ---------------------------------------------------------------------------------------------
 
 
-def _agents(
-    call: Call,
-    name: str,
-    task: tuple[str, ...],
-    once: bool,
-    max: int | None,  # noqa: A002
-    keep_going: bool,
-    output: bool,
-    dry_run: bool,
-) -> Answer:
-    from moot.runs.drivers import DriveOptions
-
-    if max is not None and (once or max < 1):
-        raise Usage(
-            "bad_arguments", "--max must be at least 1, and cannot be combined with --once.", "Use one of them."
-        )
+def _agents(call: Call, name: str, options: DriveOptions, *, output: bool, dry_run: bool) -> Answer:
     driver = _driver(call, name)
+    given = {key for key, value in options.__dict__.items() if value is not None and value is not False and value != ()}
+    if wrong := given.difference(driver.options):
+        raise Usage(
+            "bad_arguments",
+            f"`{command_line('run', name)}` does not take --{_FLAGS.get(min(wrong), min(wrong))}.",
+            f"`{command_line('run', options='--help')}` shows what each pack takes.",
+        )
+    if options.sequential and options.parallel is not None:
+        raise Usage("bad_arguments", "--parallel and --sequential cannot be combined.", "Use one of them.")
     commands = _commands(call, driver)
     store = call.engine.read()
-    for one in dict.fromkeys(task):
+    for one in options.tasks:
         found, _ = states.task(store, one)
         if not found.exists:
             raise unknown_task(one, queries.task_ids(store))
         _check_task(name, found, call.engine.lifecycles.get(found.lifecycle))
-    options = DriveOptions(most=1 if once else max, tasks=tuple(dict.fromkeys(task)), keep_going=keep_going)
     if dry_run:
         return _agents_planned(call, driver, commands, options)
     _check_ready(consent_of(call), commands)
@@ -285,7 +295,7 @@ def _commands(call: Call, driver: PackDriver) -> dict[str, Handler]:
     pack = driver.name
     found = {command.stage: command for command in commands_of(call) if command.pack == pack}
     for stage in found:
-        if stage not in driver.stages:
+        if driver.stages and stage not in driver.stages:
             near = closest(stage, driver.stages)
             advice = f"Did you mean {near}?" if near else f"Known: {', '.join(driver.stages)}."
             raise Usage("unknown_stage", f"moot.toml: run.{pack} has no stage {stage!r}.", advice, stage=stage)
@@ -400,7 +410,7 @@ def _driven(call: Call, driver: PackDriver, setup: DriverSetup, options: DriveOp
             raise
         counts = driving.counts
         failed = counts.get("failed", 0) + counts.get("rejected", 0)
-        summary = DriverStep("summary", driving.id, text=_summary(counts), counts=dict(counts))
+        summary = DriverStep("summary", driving.id, text=driver.summary(counts), counts=dict(counts))
         yield Answer(result=summary, say=(summary.text,))
     if failed:
         raise _tasks_failed(failed, failures)
@@ -422,12 +432,6 @@ def _check_left(call: Call, pack: str, seen: set[str]) -> None:
             f"Go on with it: `{left[0].remedy}`.",
             tasks=names,
         )
-
-
-def _summary(counts: dict[str, int]) -> str:
-    words = {"completed": "completed", "rejected": "rejected", "failed": "failed", "stopped": "left to others"}
-    said = ", ".join(f"{counts[key]} {word}" for key, word in words.items() if counts.get(key))
-    return f"Tasks: {said}." if said else "No task is pending."
 
 
 def _tasks_failed(number: int, failures: list[DriverStep]) -> AwaitedFailed | TimedOut:
@@ -453,6 +457,8 @@ def _agent_lines(step: DriverStep) -> tuple[str, ...]:
             said = f"{at}{step.stage} still runs, although its driver was killed; waiting up to {age(step.seconds)}"
         case "ended":
             said = f"{at}{step.text}"
+        case "report":
+            return tuple(step.text.splitlines())
         case _:
             said = f"{at}{step.stage} {step.what} after {age(step.seconds)}: {step.text}"
     return (one_line(said, 500),)
@@ -496,9 +502,13 @@ VERBS = (
             Param("wait", "Wait while another process works on the same file, instead of refusing.", type="flag"),
             Param(
                 "parallel",
-                "How many files may be worked on at once. Default: the setting of the pack, or 1.",
+                "How many may be worked on at once. Default: the setting of the pack, or 1. Alone, it is for a pack "
+                "with agents that work side by side: all of them.",
                 type="int",
+                alone=0,
             ),
+            Param("sequential", "Let the agents of a wave work one after the other.", type="flag"),
+            Param("wave", "Only this wave.", type="int"),
             Param("keep_going", "Go on with the next one when one has failed.", type="flag"),
             Param("output", "Show the output of the commands as it comes.", type="flag"),
             Param("dry_run", "Show what would be run, and start nothing.", type="flag"),

@@ -52,7 +52,7 @@ class Touched(Record):
     place: int = 0
 
 
-def write(call: Call, to: str, message: str) -> Answer:
+def write(call: Call, to: str, message: str, within: float | None) -> Answer:
     _check(to=to, message=message)
     typed = _typed(call, message, "write")
 
@@ -69,8 +69,7 @@ def write(call: Call, to: str, message: str) -> Answer:
             )
         return (found,)
 
-    outcome = _said(call, message, typed, recipients)
-    return _written(outcome)
+    return _written(_said(call, message, typed, recipients, within))
 
 
 def broadcast(call: Call, message: str) -> Answer:
@@ -114,6 +113,7 @@ def _said(
     message: str,
     typed: tuple[MessageType, dict[str, Any]] | None,
     recipients: Callable[[Wave, str], tuple[str, ...]],
+    within: float | None = None,
 ) -> Outcome:
     saying = call.packs.saying(call, typed[0], {"type": typed[0].word, **typed[1]}) if typed is not None else None
 
@@ -126,7 +126,7 @@ def _said(
             team.only_lead(wave, sender.principal)
         to = recipients(wave, sender.principal)
         if saying is not None:
-            call.packs.hear(work, saying.replace(sender=sender, to=to))
+            call.packs.hear(work, saying.replace(sender=sender, to=to, within=within))
             return
         size, limit = len(message.encode()), call.settings.message_limit
         note = SendMessage("note", sender.principal, to, "nothing", size, limit, message, role=role)
@@ -190,6 +190,7 @@ WRITE = Verb(
             required=True,
         ),
         _MESSAGE,
+        Param("within", "When the answer of a gate is due. Default: a setting of the pack.", type="seconds"),
         KEY,
     ),
     examples=("moot specflow write db-coordinator 'REQUEST_MIGRATION #50 tables:[users, sessions]'",),

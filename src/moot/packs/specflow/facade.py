@@ -1,0 +1,57 @@
+"""The operations of the protocol, by the names and parameters that its text prints, and the verbs that carry them out."""
+
+from __future__ import annotations
+
+from moot.core.errors import Usage
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+TOOL = "TeammateTool"
+OPERATIONS = {  # each with its verb, and the verb's parameter for each of its own
+    "write": ("specflow write", {"to": "to", "message": "message"}),
+    "broadcast": ("specflow broadcast", {"message": "message"}),
+    "spawnTeam": ("specflow spawn-team", {"name": "name", "config": "config"}),
+    "requestShutdown": ("specflow request-shutdown", {"name": "name"}),
+}
+TASKS = {
+    "TaskCreate": ("task add", {"subject": "title", "description": "body", "activeForm": "doing"}),
+    "TaskUpdate": ("task move", {"taskId": "task", "status": "state"}),
+    "TaskList": ("board", {}),
+}
+_UPDATES = {  # the other parameters of TaskUpdate
+    "owner": ("task assign", "task", "agent"),
+    "addBlockedBy": ("task link", "task", "needs"),
+    "addBlocks": ("task link", "needs", "task"),
+}
+
+
+def verbs_of(tool: str, given: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """The verbs, with their arguments, that a call of one of these tools stands for."""
+    rest = dict(given)
+    table, operation = (OPERATIONS, rest.pop("operation", None)) if tool == TOOL else (TASKS, tool)
+    if operation not in table:
+        raise _wrong(f"{tool}: {operation!r} is not an operation", table)
+    verb, names = table[str(operation)]
+    more = _UPDATES if tool == "TaskUpdate" else {}
+    if unknown := [name for name in rest if name not in {**names, **more}]:
+        raise _wrong(f"{operation} does not take {', '.join(unknown)}", {**names, **more})
+    own = {names[name]: value for name, value in rest.items() if name in names}
+    found = [(verb, own)] if not more or "status" in rest else []
+    for name, (other, mine, its) in more.items():
+        for value in _values(rest.get(name)):
+            about = {mine: rest.get("taskId"), its: value}
+            found.append((other, {key: (text,) if key == "needs" else text for key, text in about.items()}))
+    if not found or (more and "taskId" not in rest):
+        raise _wrong(f"{operation} needs taskId and something to change", {**names, **more})
+    return found
+
+
+def _values(given: Any) -> list[Any]:
+    return list(given) if isinstance(given, list) else [] if given is None else [given]
+
+
+def _wrong(what: str, known: Mapping[str, object]) -> Usage:
+    return Usage("bad_arguments", f"{what}.", f"Use one of: {', '.join(known)}.", known=list(known))
