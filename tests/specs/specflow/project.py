@@ -6,13 +6,13 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from moot.engine.clock import Clock
 from moot.packs.specflow import team
 from moot.wiring.admin import Admin
 from tests.specs.orchestrator.project import Project as AnyProject
 from tests.specs.orchestrator.project import Refusal
 
 if TYPE_CHECKING:
+    from moot.engine.clock import Clock
     from moot.packs.specflow.team import Issue, Wave
 
 FIANNA = {

@@ -133,7 +133,7 @@ def test_a_wave_whose_issues_were_all_deferred_is_aborted_and_planned_again(fian
     assert "request-shutdown" in project.texts(project.wave().lead)[-1]
     close(project)
     assert project.wave().state == "aborted"
-    project.session().commit(lambda work: _retired(work))
+    project.session().commit(_retired)
     plan = project.plan(issue(70))
     assert [[one["number"] for one in wave["issues"]] for wave in plan["waves"]] == [[50, 51, 70], [61]]
     project.ask("specflow spawn-team", name="Tuatha", config={"agents": [{"name": "Yeats", "prompt": "x"}]})

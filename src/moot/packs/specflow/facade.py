@@ -1,4 +1,4 @@
-"""The operations of the protocol, by the names and parameters that its text prints, and the verbs that carry them out."""
+"""The operations of the protocol, by the names and parameters of its text, and the verbs that carry them out."""
 
 from __future__ import annotations
 
