@@ -60,7 +60,7 @@ def settings(*reports: str, timeout: str = "60s") -> str:
 class Gated:
     """A wave of two issues with gates, whose lead is a person. Issue 50 has a journey, and both share another."""
 
-    def __init__(self, project: Project) -> None:
+    def __init__(self, project: Project, body: str = "See J-SIGNUP-FLOW.") -> None:
         self.project = project
         for file in (SIGNUP, LOGIN):
             project.put(file)
@@ -68,7 +68,7 @@ class Gated:
         project.put(".gitignore", "out\n")
         self.start = project.commit(src__lib__auth_ts="1\n", db__1_a_sql="create table a (id int);")
         assert project.cli("allow", "--all", "--yes").code == 0
-        project.plan(issue(50, "See J-SIGNUP-FLOW."), issue(51, "Two."))
+        project.plan(issue(50, body), issue(51, "Two."))
         agents = [{"name": name, "prompt": name} for name in ("Yeats", "Swift")]
         project.ask("specflow spawn-team", name="Fianna", config={"agents": agents})
         self.play()
@@ -128,7 +128,7 @@ def performed(project: Project) -> None:
         assert list(work_off(site, call.packs.protocol("specflow")))
 
 
-def gated_commit(project: Project) -> str:
+def commit_of(project: Project) -> str:
     return project.git("rev-parse", "HEAD").strip()
 
 
@@ -310,13 +310,23 @@ def test_a_failed_tier_2_gives_the_work_back_to_the_agents_that_its_tests_name(r
     reported.ready(YEATS)
     (run,) = reported.gate("tier2")
     assert project.texts(project.wave().lead, "JOURNEY_TIER2_RESULTS")[-1] == f"JOURNEY_TIER2_RESULTS PASS {run.id}"
-    assert (project.wave().state, project.wave().tier2) == ("gating", {"run": run.id, "commit": gated_commit(project)})
+    assert (project.wave().state, project.wave().tier2) == ("gating", {"run": run.id, "commit": commit_of(project)})
+    said = "\n".join(project.session().run("run show", {"id": run.id}).say)
+    for fact in (
+        "tier: tier2",
+        "issues: [50, 51]",
+        "wave: 1",
+        "tests: 1",
+        "exit code 0",
+        f"commit {commit_of(project)}",
+    ):
+        assert fact in said, fact
     shown = reported.run(run.id)
     (attempt,) = shown.tries
     assert (shown.parameters["tier"], shown.parameters["issues"], shown.parameters["wave"]) == ("tier2", [50, 51], 1)
     assert (attempt.code, attempt.outputs["commit"], attempt.command[-2:]) == (
         0,
-        gated_commit(project),
+        commit_of(project),
         (SIGNUP, "--reporter=json"),
     )
     assert attempt.at < attempt.ended
@@ -362,7 +372,7 @@ def test_tier_3_compares_with_the_baseline_and_replaces_it_when_nothing_is_worse
     inode = path.stat().st_ino
     run = tier3(a="passed", b="passed", c="passed", d="passed")
     assert (run.outcome, run.counts["fixed"], run.counts["new"]) == ("passed", 1, 1)
-    assert json.loads(path.read_text())["last_commit"] == gated_commit(project)
+    assert json.loads(path.read_text())["last_commit"] == commit_of(project)
     assert path.stat().st_ino != inode
     assert os.listdir(path.parent) == ["baseline.json"]
     before = path.read_bytes()
@@ -381,6 +391,32 @@ def test_tier_3_compares_with_the_baseline_and_replaces_it_when_nothing_is_worse
     assert tests() == {"a": "pass"}
 
 
+@proves("S3-QG-07", "S3-QG-06", "S3-QG-10", "S3-LEAD-05", "S3-HARD-22")
+def test_without_reports_and_journeys_exit_codes_decide_and_everybody_gets_the_work_back(make_project: Any) -> None:
+    gated = Gated(make_project(settings()), body="no journey")
+    project = gated.project
+    old = {"last_commit": None, "last_updated": None, "last_wave": None, "tests": {"a": "pass"}, "version": 1}
+    project.put(BASELINE, json.dumps(old))
+    project.run("task link", task="issue-51", needs=("issue-50",))
+    gated.ready(YEATS, SWIFT)
+    gated.ran()
+    assert gated.gate("tier2")[-1].outcome == "passed"
+    assert gated.ran() == [[CONTRACTS]]
+    assert gated.gate("tier3", accept=True)[-1].outcome == "failed"
+    assert [project.issue(number).task.state for number in (50, 51)] == ["in_progress"] * 2
+    assert [project.issue(number).status for number in (50, 51)] == [""] * 2
+    gated.ready(YEATS, SWIFT)
+    gated.gate("tier2")
+    assert gated.gate("tier3")[-1].outcome == "passed"
+    new = json.loads((project.root / BASELINE).read_text())
+    assert (new["tests"], new["last_wave"], new["last_commit"]) == ({"a": "pass"}, 1, commit_of(project))
+    project.write(SWIFT, "quality-gate", "RUN_CONTRACTS")
+    project.run("specflow request-shutdown", abort="enough")
+    gated.ran()
+    (run,) = gated.gate()
+    assert (run.outcome, gated.ran()) == ("stopped", [])
+
+
 @proves("S3-QG-11", "S3-HARD-21")
 def test_a_gate_whose_process_was_killed_runs_again_and_its_command_is_ended(gated: Gated) -> None:
     project = gated.project
@@ -389,11 +425,19 @@ def test_a_gate_whose_process_was_killed_runs_again_and_its_command_is_ended(gat
     process = project.start("specflow", "gate")
     child = project.root / ".git/child"
     until(lambda: child.exists() and len(child.read_text().split()) == 2, "the command runs")
+    project.write(YEATS, "quality-gate", "RUN_CONTRACTS")
+    queue = project.ask("specflow status")["gates"]
+    assert [(one["about"], one["running"], one["place"]) for one in queue] == [
+        ("issue-51", True, 0),
+        ("issue-50", False, 1),
+    ]
+    with site_of(project.session()).fork() as site:  # one at a time
+        assert not list(work_off(site, project.session().packs.protocol("specflow")))
     os.kill(process.pid, signal.SIGKILL)
     process.communicate()
     gated.play()
-    (run,) = gated.gate()
-    assert run.outcome == "passed"
+    run, other = gated.gate()
+    assert (run.task, run.outcome, other.outcome) == ("issue-51", "passed", "passed")
     assert [(one.status, one.crashed) for one in run.tries] == [("interrupted", True), ("passed", False)]
     until(lambda: gone(project), "they are gone")
     assert len(project.inbox(SWIFT, "CONTRACT_RESULTS")) == 1

@@ -117,10 +117,8 @@ def check_request(
     elif saying.data["wave"] != wave.number:
         raise _not_now("wrong_wave", f"wave {wave.number} runs", [])
     elif wave.tier2 is None or wave.tier2["commit"] != saying.facts["version"]:
-        why = (
-            "has not passed" if wave.tier2 is None else f"passed for {wave.tier2['commit']}, and that is no longer HEAD"
-        )
-        raise _not_now("tier2_missing", f"Tier 2 {why}", [], f"`{command_line('specflow gate tier2')}`")
+        of = f" on what is there now, but on {wave.tier2['commit']}" if wave.tier2 is not None else ""
+        raise _not_now("tier2_missing", f"Tier 2 has not passed{of}", [], f"`{command_line('specflow gate tier2')}`")
     if saying.facts["dirty"]:
         raise _not_now("uncommitted", "tracked files have changes that are not committed", saying.facts["dirty"])
 
@@ -222,7 +220,7 @@ class _Gate:
         self.ran: Ran | None = None
         self.tests: dict[str, str] = {}
         self.worse: dict[str, str] = {}  # the tests that fail the gate, each with what is wrong with it
-        self.counts: dict[str, int] = {}
+        self.counts = {"tests": 0, "failed": 0}
 
     def performed(self) -> Run:
         wave = team.wave(self.site.engine.read(), self.asked["wave"])
@@ -247,6 +245,7 @@ class _Gate:
         command = next((one for one in self.site.commands if (one.pack, one.stage) == (PACK, stage)), None)
         files = tuple(dict.fromkeys(file for own in self.files.values() for file in own)) if stage == JOURNEYS else ()
         start, wrong, lock = StartStage(stage), "", locks.CommandLock(self.site.place.state, LOCK)
+        self.ran, self.tests, self.worse = None, {}, {}
         if command is not None:
             start = StartStage(stage, command.name, commands.with_files(command.run, files), command.timeout)
         try:
@@ -286,7 +285,8 @@ class _Gate:
                 raise StageError(f"{path} was not written by this run (exit code {code})")
             self.tests = reports.tests_of(now.files[path], place.root)
         failed = [test for test, how in self.tests.items() if how == FAIL]
-        self.counts = {"tests": sum(how != SKIPPED for how in self.tests.values()), "failed": len(failed)}
+        self.counts["tests"] += sum(how != SKIPPED for how in self.tests.values())
+        self.counts["failed"] += len(failed)
         self.worse = dict.fromkeys(failed, "failed")
         if path and stage == REGRESSION:
             self._compare(known)

@@ -10,7 +10,7 @@ from moot.core.deciders.run import known as known_run
 from moot.core.errors import Unknown
 from moot.core.principal import name_of
 from moot.core.record import Record
-from moot.core.text import age, command_line, counted, fence, one_line, option
+from moot.core.text import age, bullets, command_line, counted, fence, one_line, option
 from moot.engine.clock import local
 from moot.runs.history import runs_of
 from moot.runs.step_keys import changed, word
@@ -100,7 +100,8 @@ def show(call: Call, id: str) -> Answer:  # noqa: A002
     lines = [one_line(f"{found.id} {_state(found)}: {found.pack}{of}, since {local(found.at)}", 300)]
     if found.reason:
         lines.append(f"  {one_line(found.reason, 500)}")
-    lines += [f"  {name}: {number}" for name, number in found.counts.items()]
+    asked = found.parameters if found.task else {}
+    lines += [one_line(f"  {name}: {value}", 300) for name, value in {**asked, **found.counts}.items() if value != ""]
     for one in found.tries:
         lines += [f"  {line}" for line in _try_lines(found, one)]
     return Answer(result=found, say=tuple(lines))
@@ -115,6 +116,10 @@ def _try_lines(found: Run, one: StageTry) -> Iterator[str]:
     yield one_line(f"{one.stage}, attempt {one.attempt}, {one.status}{how}{by}", 200)
     if one.reason:
         yield f"  {one_line(one.reason, 500)}"
+    if found.task and found.parameters and one.ended:
+        about = {"exit code": one.code, **one.outputs}
+        yield f"  {', '.join(f'{name} {value}' for name, value in about.items() if value is not None)}"
+        yield from bullets(one.problems)
     if one.output_size or one.errors_size:
         options = " ".join((option("--stage", one.stage), option("--attempt", str(one.attempt))))
         sizes = f"{counted(one.output_size, 'byte')} of output, {counted(one.errors_size, 'byte')} of errors"
