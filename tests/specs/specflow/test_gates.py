@@ -216,6 +216,7 @@ def test_no_gate_passes_without_evidence(make_project: Callable[..., Project]) -
         ({"report": good, "sleep": 60, "says": "so far"}, "timed out after 2s"),
     ]
     gated.project.session().workspace.reload()
+    run: Any = None
     for play, cause in wrong:
         gated.play(contracts=play)
         run = gated.contracts(SWIFT if gated.project.issue(51).failed < 3 else YEATS)
@@ -249,7 +250,7 @@ def test_tier_2_is_refused_while_something_is_missing_or_to_be_looked_at(gated: 
     project = gated.project
     gated.ready(YEATS)
     refused = gated.asked("tier2")
-    assert (refused.code, refused.details["missing"]) == ("not_ready", ["#51 (pending)"])
+    assert (refused.code, refused.details["missing"]) == ("not_all_ready", ["#51 (pending)"])
     assert project.unwritten(LEAD, "quality-gate", "RUN_JOURNEY_TIER2 issues:[50]").code == "wrong_issues"
     assert project.unwritten(LEAD, "quality-gate", "RUN_REGRESSION wave:1").code == "tier2_missing"
     assert project.unwritten(LEAD, "quality-gate", "RUN_REGRESSION wave:2").code == "wrong_wave"
