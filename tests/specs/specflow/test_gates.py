@@ -14,8 +14,10 @@ import pytest
 
 from moot.api.verbs.runs.site import site_of
 from moot.core.errors import AwaitedFailed
+from moot.packs.specflow import tree
 from moot.packs.specflow.gates import work_off
 from moot.packs.specflow.reports import BASELINE
+from moot.place import MAIN, Place
 from tests.specs.orchestrator.project import until
 from tests.specs.specflow.project import LEAD, SWIFT, YEATS, Project, issue
 from tests.specs.specflow.test_reports import playwright, spec
@@ -245,6 +247,28 @@ def test_a_gate_without_a_command_or_with_one_that_cannot_be_started_fails(gated
         toml.write_text(text)
 
 
+@proves("S3-QG-02")
+def test_nothing_runs_before_a_person_allowed_it(gated: Gated) -> None:
+    assert gated.project.cli("allow", "--all", "--revoke").code == 0
+    gated.project.write(SWIFT, "quality-gate", "RUN_CONTRACTS")
+    assert gated.project.refusal("specflow gate").code == "not_allowed"
+    performed(gated.project)
+    assert "moot allow specflow.contracts" in gated.project.texts(SWIFT, "CONTRACT_RESULTS")[-1]
+    assert not gated.ran()
+
+
+@proves("S3-HARD-22")
+def test_without_git_a_digest_of_the_files_takes_the_place_of_the_commit(folder: Path) -> None:
+    place = Place(root=str(folder), state=str(folder / ".moot"), common=None, worktree=MAIN, main_root=None)
+    seen = []
+    for name in ("src/a.ts", BASELINE, "out/regression.json", ".moot/x", "src/b.ts"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("x")
+        seen.append(tree.version(place, ["out/regression.json"]))
+    assert seen[0] == seen[1] == seen[2] == seen[3] != seen[4]
+    assert not tree.uncommitted(place)
+
+
 @proves("S3-LEAD-04", "S3-LEAD-06", "S3-BAR-03", "S3-HARD-11", "S3-HARD-30", "S3-HARD-22")
 def test_tier_2_is_refused_while_something_is_missing_or_to_be_looked_at(gated: Gated) -> None:
     project = gated.project
@@ -257,6 +281,7 @@ def test_tier_2_is_refused_while_something_is_missing_or_to_be_looked_at(gated: 
     gated.ready(SWIFT)
     project.touch(SWIFT, "src/lib/claimed.ts")
     project.put("src/lib/claimed.ts")
+    project.run("release", SWIFT, what=("src/lib/claimed.ts",))
     project.put("src/lib/pages/[id].ts", "a\n// TODO: Add to index.ts export: Button\n")
     project.put("src/features/auth/Card.tsx", "// TODO: Add to index.ts export\n")
     project.put("notes.md", "// TODO: Add to index.ts export: not a source file\n")
@@ -278,6 +303,7 @@ def test_tier_2_is_refused_while_something_is_missing_or_to_be_looked_at(gated: 
     assert found.details["missing"][1].endswith("export TODO: Button")
     assert gated.asked("tier2", accept=True).details["missing"] == ["src/lib/auth.ts"]  # it is not committed
     project.commit()
+    assert project.refusal("specflow gate", SWIFT, tier="tier2", accept=True).code == "wrong_role"
     (run,) = gated.gate("tier2", accept=True)
     assert run.outcome == "passed"
     accepted = project.events("task:described")

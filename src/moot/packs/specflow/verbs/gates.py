@@ -55,6 +55,8 @@ def _asked(call: Call, tier: str, accept: bool) -> str:
         call.packs.hear(work, saying.replace(sender=call.actor(work)))
 
     outcome = call.commit(act)
+    for one in saying.facts.get("findings", ()) if accept else ():
+        call.report(f"accepted: {one}")
     return next(event.stream.partition("/")[2] for event in outcome.events if event.type == RunOpened.type)
 
 
