@@ -72,6 +72,10 @@ returns data for JSON without the fields at their defaults, and `record.full()` 
 # Codes whose texts are composed at run time: what they mean, and what to do.
 COMPOSED = {
     "agent_gone": ("The agent has left or was retired.", ""),
+    "bad_issues": (
+        "The list of issues is not JSON, or has defects; the error lists all of them.",
+        "Correct it, or write it with `gh issue list --json number,title,body,labels,comments,state`.",
+    ),
     "bad_message": (
         "The message breaks rules of its protocol; the error lists every defect.",
         "Correct all of them and send it again; `--dry-run` checks without sending.",

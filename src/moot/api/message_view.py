@@ -117,6 +117,7 @@ class Letter(Record):
     taker: str | None = None
     hidden: str | None = None
     stages: tuple[tuple[str, str], ...] = ()
+    times: tuple[tuple[str, str | None, str | None], ...] = ()  # for each recipient when it was shown, and settled
     cut: int | None = None  # the size of the whole message in bytes, if it was cut
     evidence: str | None = None  # of a result in it: the receipt that moot took it from, or `claimed`
     runs: tuple[str, ...] = ()  # the receipts of its task and attempt

@@ -205,6 +205,8 @@ class Crew:
         seat = self._seats.pop(ended.member)
         if seat.lock is not None:
             seat.lock.ended()
+        else:
+            locks.end_what_is_left(self._setup.state, ended.member)  # its files
 
     def wait(self, after: int, seconds: float = _BEAT) -> None:
         """Wait until there is an event past `after`, a turn has ended, or the time is over. Five looks a second."""

@@ -155,6 +155,11 @@ def messages_of_task(store: Store, task: str, attempt: int | None = None, kind: 
     return [Message.of(loads(row[0])) for row in store.rows("messages_of_task", task, attempt, kind)]
 
 
+def messages_of_agent(store: Store, name: str) -> list[Message]:
+    """The messages that an agent sent or received, oldest first."""
+    return [Message.of(loads(row[0])) for row in store.rows("messages_of_agent", name.lower())]
+
+
 def last_of_kind(store: Store, kind: str) -> Message | None:
     """The newest message of this type that belongs to an attempt of a task."""
     body = store.value("last_of_kind", kind)

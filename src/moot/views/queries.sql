@@ -145,6 +145,11 @@ ORDER BY position
 -- name: messages_of_task
 SELECT body FROM message WHERE task = ? AND (?2 IS NULL OR attempt = ?2) AND (?3 IS NULL OR kind = ?3) ORDER BY position
 
+-- name: messages_of_agent
+SELECT m.body FROM message m WHERE substr(lower(m.sender) || '#', 1, length(?1) + 1) = ?1 || '#'
+   OR m.position IN (SELECT position FROM delivery WHERE open IN (0, 1) AND mailbox = ?1)
+ORDER BY m.position
+
 -- name: last_of_kind
 SELECT body FROM message INDEXED BY message_kind WHERE kind = ? AND attempt IS NOT NULL ORDER BY position DESC LIMIT 1
 

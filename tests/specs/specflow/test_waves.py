@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from moot.core.principal import Actor
+from moot.core.run import EndRun
 from moot.core.task import MoveTask
 from moot.packs.specflow import team, waves
 from tests.person import ME
+from tests.specs.orchestrator.project import LaterClock
 from tests.specs.specflow.project import SWIFT, YEATS, Project, issue
 
 proves = pytest.mark.proves
@@ -77,6 +80,9 @@ def test_a_blocked_issue_waits_for_the_lead(project: Project) -> None:
         assert (one.status, one.task.state, one.wave) == ("deferred", "pending", None)
         assert "Next week." in one.why
     assert project.wave().stopping == ("w1.beckett", "w1.heaney")
+    listed = [(one["agent"], one["number"], one["outcome"]) for one in project.ask("specflow status")["issues"]]
+    assert listed[1:3] == [("Wilde", 51, "in_progress"), ("Beckett", 52, "deferred")]
+    assert listed[-1] == ("Swift", 51, "reassigned")
     made = project.issue(52).task.extra["decisions"]
     assert [(one["how"], one["reason"], one["by"]) for one in made] == [("defer", "Next week.", ME)]
     assert not [one for one in project.ask("needs-me") if one["kind"] == "concern"]
@@ -98,6 +104,7 @@ def test_a_wave_is_closed_with_its_certificates(fianna: Project) -> None:
     gating(project)
     with pytest.raises(Exception, match="cannot be closed"):
         close(project, "c2")  # stale
+    assert project.refusal("specflow plan", YEATS).code == "wrong_role"
     plan = project.plan(issue(50), issue(51), issue(60, "Depends on #51"))
     assert (plan["live"], [wave["number"] for wave in plan["waves"]]) == (1, [2])
     assert project.wave().state == "gating"
@@ -130,7 +137,7 @@ def test_a_wave_whose_issues_were_all_deferred_is_aborted_and_planned_again(fian
     finished(project, 51)
     for number in (50, 51):
         project.run("specflow decide", issue=str(number), how="defer", reason="Later.")
-    assert "request-shutdown" in project.texts(project.wave().lead)[-1]
+    assert sum("gate tier2" in text for text in project.texts(project.wave().lead)) == 1  # while 51 was ready
     close(project)
     assert project.wave().state == "aborted"
     project.session().commit(_retired)
@@ -152,7 +159,7 @@ def _retired(work: Any) -> None:
     retire(work, wave)
 
 
-@proves("S3-INSP-01", "S3-OVR-03", "S3-INSP-02")
+@proves("S3-INSP-01", "S3-INSP-02")
 def test_the_status_shows_members_issues_and_files(fianna: Project) -> None:
     project = fianna
     project.run("task claim", YEATS, task="issue-50")
@@ -181,6 +188,27 @@ def test_the_status_shows_members_issues_and_files(fianna: Project) -> None:
     assert project.refusal("specflow status", wave=7).code == "no_plan"
 
 
+@proves("S3-INSP-03")
+def test_the_conversation_of_an_agent_an_issue_or_a_request_is_listed_in_order(fianna: Project) -> None:
+    project = fianna
+    asked = project.write(YEATS, "db-coordinator", "REQUEST_MIGRATION #50 tables:[users]")["id"]
+    project.write(SWIFT, "Yeats", "hello")
+    project.write(SWIFT, "db-coordinator", "QUERY_TABLE users")
+    answer = project.ask("inbox", YEATS)["new"][1]["id"]
+    project.run("ack", YEATS, ids=(answer,))
+    request, reply = project.ask("thread", id=asked)
+    assert (request["type"], request["sender"], request["to"]) == ("REQUEST_MIGRATION", "w1.yeats", ["w1.hamilton"])
+    assert (request["data"]["issue"], request["data"]["tables"]) == (50, ["users"])
+    assert (reply["reply_to"], reply["data"]["number"], reply["stages"]) == (asked, "1", [["w1.yeats", "acked"]])
+    ((box, shown, settled),) = reply["times"]
+    assert box == YEATS
+    assert request["at"] <= shown <= settled
+    kinds = {name: [one["type"] for one in project.ask("thread", id=name)] for name in ("issue-50", YEATS, SWIFT)}
+    assert kinds["issue-50"] == ["note", "REQUEST_MIGRATION", "MIGRATION_ASSIGNED"]
+    assert kinds[YEATS] == ["note", "REQUEST_MIGRATION", "MIGRATION_ASSIGNED", "note"]
+    assert kinds[SWIFT] == ["note", "note", "QUERY_TABLE", "TABLE_PENDING"]
+
+
 @proves("S3-OVR-04")
 def test_the_catalogue_lists_fourteen_types_and_the_replies_that_moot_adds(project: Project) -> None:
     listed = project.ask("specflow catalogue")
@@ -200,18 +228,64 @@ def test_the_catalogue_lists_fourteen_types_and_the_replies_that_moot_adds(proje
 
 
 @proves("S3-API-04")
-def test_init_says_what_it_found_and_changes_none_of_it(make_project: Callable[..., Project]) -> None:
+def test_neither_init_nor_a_wave_changes_what_a_project_has_of_specflow(make_project: Callable[..., Project]) -> None:
     project = make_project()
     for path in ("scripts/agents/issue-lifecycle.md", ".specflow/baseline.json", "docs/contracts/a.yml"):
         project.put(path)
     for path in (".claude/settings.json", ".git/hooks/commit-msg", "supabase/migrations/1_a.sql"):
         project.put(path)
-    before = {
-        path: path.read_bytes() for path in project.root.rglob("*") if path.is_file() and ".moot" not in str(path)
-    }
+
+    def files() -> dict[Path, bytes]:
+        found = (path for top in (project.root, Path(project.env["HOME"])) for path in top.rglob("*"))
+        own = (project.root / ".git" / "moot", project.root / ".git" / "issues.json")
+        return {path: path.read_bytes() for path in found if path.is_file() and not any(map(path.is_relative_to, own))}
+
+    before = files()
     spoken = project.voice("init", "--pack", "specflow")
     assert spoken.code == 0, spoken.err
     for name in ("scripts/agents", ".specflow/baseline.json", "docs/contracts", "commit-msg", ".claude/settings.json"):
         assert name in spoken.out
     assert "[run.specflow]" in spoken.out
-    assert all(path.read_bytes() == data for path, data in before.items() if path.name != "moot.toml")
+    project.spawn(50)
+    finished(project, 50)
+    gating(project)
+    close(project)
+    assert files() == before
+
+
+def waiting(project: Project, text: str) -> list[str]:
+    """The commands of what waits for the lead and says this."""
+    return [one["command"] for one in project.ask("needs-me") if one["kind"] == "concern" and text in one["text"]]
+
+
+@proves("S3-INSP-02")
+def test_a_lead_sees_conflicts_overdue_requests_findings_and_gates(make_project: Callable[..., Project]) -> None:
+    project = make_project(clock=LaterClock())
+    project.commit(src__lib__auth_ts="1\n")
+    project.spawn(50, 51)
+    for agent, number in ((YEATS, 50), (SWIFT, 51)):
+        project.write(agent, "db-coordinator", f"REQUEST_MIGRATION #{number} tables:[users]")
+    (command,) = waiting(project, "Refused: CONFLICT users")
+    assert command.startswith("moot ack m-")
+    project.run("send", YEATS, to=(SWIFT,), text="Which port?", type="request", within=60.0)
+    assert not waiting(project, "Which port?")
+    project.clock.passed += 120  # type: ignore[union-attr]
+    (command,) = waiting(project, "Which port?")
+    assert command.startswith("moot thread m-")
+    project.write(YEATS, "quality-gate", "RUN_CONTRACTS")
+    project.write(SWIFT, "quality-gate", "RUN_CONTRACTS")
+    gates = project.ask("specflow status")["gates"]
+    assert [(one["about"], one["place"], one["by"]) for one in gates] == [
+        ("issue-50", 1, YEATS),
+        ("issue-51", 2, SWIFT),
+    ]
+    project.session().commit(lambda work: [work.do("run", one["run"], EndRun("stopped")) for one in gates])
+    finished(project, 50)
+    assert not waiting(project, "gate")
+    finished(project, 51)
+    assert waiting(project, "run the wave gate") == ["moot specflow gate tier2"]
+    project.commit(src__lib__auth_ts="2\n")
+    assert waiting(project, "src/lib/auth.ts") == ["moot specflow gate tier2 --accept"]
+    assert not waiting(project, "run the wave gate")
+    described(project, "wave-1", tier2={"run": "r-1", "commit": "c"})
+    assert waiting(project, "regression gate") == ["moot specflow gate tier3"]

@@ -372,7 +372,9 @@ class _Drive:
             return prompts.first(wave, member, issue, given, ())
         role = self.pack.role(ISSUE)
         assert role is not None, "the roles of this pack are its own"
-        base = prompts.brief(self.place.root, self.settings) or brief_of(self.call.packs, self.pack, role).text
+        base = prompts.brief(self.place.root, self.settings)
+        if not base and wave.mode == TEAMS:
+            base = brief_of(self.call.packs, self.pack, role).text
         part = (
             prompts.team_part(self.pack, issue, self.settings, resumed="resume" in self.commands)
             if wave.mode == TEAMS

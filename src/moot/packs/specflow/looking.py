@@ -1,6 +1,6 @@
 """What people and programs see of a wave: its status, its report, what waits for its lead, and what `init` found.
 
-Everything is read from the log, from presence and from the locks of commands; nothing is changed.
+Everything is read from the log, from presence and from the locks of commands.
 """
 
 from __future__ import annotations
@@ -12,11 +12,10 @@ from moot.core.deciders.message import SendMessage
 from moot.core.errors import Unknown
 from moot.core.paths import as_typed
 from moot.core.principal import name_of
-from moot.core.record import Record
 from moot.core.text import REASON, command_line, counted, one_line
 from moot.engine.clock import iso
 from moot.packs.specflow import team
-from moot.packs.specflow.team import BLOCKED, DB, DEFERRED, FIXED, GATE, LEAD, PACK, READY, Wave
+from moot.packs.specflow.team import BLOCKED, CLOSED, DB, DEFERRED, FIXED, GATE, ISSUE, LEAD, PACK, READY, Wave
 from moot.place import locks
 from moot.views import queries, states
 
@@ -27,53 +26,11 @@ if TYPE_CHECKING:
 
     from moot.api.call import Call
     from moot.core.deciders.run import Run
-    from moot.core.deciders.series import Series
     from moot.engine.unit_of_work import Work
     from moot.views.store import Store
 
 _LONG = 200
 _MOST = 1000
-
-
-class MemberStatus(Record):
-    """state: active, idle, stopping, stopped, crashed. `process`: of its command. `active`: its last sign of life."""
-
-    name: str
-    role: str
-    agent: str
-    issue: int | None
-    state: str
-    process: int | None
-    task: str | None
-    unread: int
-    active: str | None
-
-
-class WaveReport(Record):
-    """`issues`: each with its number, name, agent and outcome. All numbers are of this wave."""
-
-    issues: tuple[Mapping[str, Any], ...]
-    migrations: int
-    gate_runs: int
-    tests: int
-    failures: int
-    closed: int
-    regressions: int
-
-
-class TeamStatus(Record):
-    """`gates`: the queue, in order. `files`: what members hold, and who waits. `report`: of a wave that has ended."""
-
-    wave: int
-    team: str
-    state: str
-    mode: str
-    decided: str
-    issues: tuple[Mapping[str, Any], ...]
-    members: tuple[MemberStatus, ...] = ()
-    gates: tuple[Mapping[str, Any], ...] = ()
-    files: tuple[Mapping[str, Any], ...] = ()
-    report: WaveReport | None = None
 
 
 # --- the status ------------------------------------------------------------------------------------------------------
@@ -90,21 +47,18 @@ def shown(store: Store, number: int | None) -> Wave:
     return found
 
 
-def status(call: Call, wave: Wave) -> TeamStatus:
+def status(call: Call, wave: Wave) -> dict[str, Any]:
+    """The wave with its issues, its members, the queue of gates, claimed files, and its report once it has ended."""
     store, runs = call.engine.read(), runs_of(call.engine.read(), wave)
-    ended = wave.state in ("complete", "aborted")
-    return TeamStatus(
-        wave=wave.number,
-        team=wave.team,
-        state=wave.state,
-        mode=wave.mode,
-        decided=wave.decided,
-        issues=tuple(_issues(store, wave)),
-        members=tuple(_members(call, wave, runs)) if wave.lead else (),
-        gates=tuple(_queue(runs)) if wave.is_live else (),
-        files=tuple(_files(store, wave)) if wave.is_live else (),
-        report=report(store, wave, runs) if ended else None,
-    )
+    return {
+        "wave": wave.number,
+        **{name: getattr(wave, name) for name in ("team", "state", "mode", "decided")},
+        "issues": list(_issues(store, wave)),
+        "members": list(_members(call, wave, runs)) if wave.lead else [],
+        "gates": list(_queue(runs)) if wave.is_live else [],
+        "files": list(_files(store, wave)) if wave.is_live else [],
+        "report": report(store, wave, runs) if wave.state in ("complete", "aborted") else None,
+    }
 
 
 def runs_of(store: Store, wave: Wave) -> list[Run]:
@@ -116,15 +70,24 @@ def runs_of(store: Store, wave: Wave) -> list[Run]:
 
 
 def _issues(store: Store, wave: Wave) -> Iterator[dict[str, Any]]:
-    """The issues as they are, or as the wave left them."""
-    then = states.task(store, wave.id)[0].extra.get("outcomes", {})
+    """The issues as they are, or as the wave left them; and those that an agent had before another one got them."""
+    extra = states.task(store, wave.id)[0].extra
     for one in team.issues_of(store, wave.issues):
         now = {"name": one.name, "outcome": one.status or one.task.state, "why": one.why}
         member = wave.of_issue(one.number)
-        yield {"number": one.number, "agent": member.name if member else "", **then.get(str(one.number), now)}
+        yield {
+            "number": one.number,
+            "agent": member.name if member else "",
+            **extra.get("outcomes", {}).get(str(one.number), now),
+        }
+    for old in extra.get("former", ()):
+        (one,) = team.issues_of(store, (old["issue"],))
+        gone = {"name": one.name, "outcome": "reassigned", "why": old["why"]}
+        yield {"number": one.number, "agent": old["name"], **gone}
 
 
-def _members(call: Call, wave: Wave, runs: Sequence[Run]) -> Iterator[MemberStatus]:
+def _members(call: Call, wave: Wave, runs: Sequence[Run]) -> Iterator[dict[str, Any]]:
+    """The lead and the members. `process`: of its command. `active`: when it last gave a sign of life."""
     store, now = call.engine.read(), call.clock.wall_seconds()
     lead = FIXED[LEAD] if team.slug(FIXED[LEAD]) in wave.lead else name_of(wave.lead)
     for one in (team.Member(lead, name_of(wave.lead), LEAD), *wave.members):
@@ -132,44 +95,37 @@ def _members(call: Call, wave: Wave, runs: Sequence[Run]) -> Iterator[MemberStat
         own = [run for run in runs if run.parameters.get("member") == one.agent]
         unread = queries.unread(store, one.agent, None, call.packs.shared_roles, now)
         silent = call.silence(agent.principal) if agent.here else float("inf")
-        yield MemberStatus(
-            name=one.name,
-            role=one.role,
-            agent=agent.principal if agent.exists else one.agent,
-            issue=one.issue,
-            state=_state(wave, one, own[-1] if own else None, here=agent.here or not agent.exists),
-            process=locks.left_of(call.place.state, one.agent) or None,
-            task=next(iter(queries.tasks_held_by(store, agent.principal)), None),
-            unread=unread[0] if unread is not None else 0,
-            active=iso(now - silent) if silent < now else None,
-        )
+        here = agent.here or not agent.exists
+        yield {
+            "name": one.name,
+            "role": one.role,
+            "agent": agent.principal if agent.exists else one.agent,
+            "issue": one.issue,
+            "state": _state(wave, one, own[-1] if own else None) if here and wave.is_live else "stopped",
+            "process": locks.left_of(call.place.state, one.agent) or None,
+            "task": next(iter(queries.tasks_held_by(store, agent.principal)), None),
+            "unread": unread[0] if unread is not None else 0,
+            "active": iso(now - silent) if silent < now else None,
+        }
 
 
-def _state(wave: Wave, one: team.Member, run: Run | None, *, here: bool) -> str:
-    if not here or not wave.is_live:
-        return "stopped"
-    if one.role in (LEAD, DB, GATE):
-        return "active"
-    if run is None or not run.tries:
-        return "idle"
+def _state(wave: Wave, one: team.Member, run: Run | None) -> str:
+    """Of a member that is here: active, idle, stopping, stopped or crashed."""
     stopping = one.agent in wave.stopping
-    if run.running is not None:
+    if one.role != ISSUE or (run is not None and run.running is not None):
         return "stopping" if stopping else "active"
-    return "stopped" if run.outcome or stopping else "idle" if run.tries[-1].status == "passed" else "crashed"
+    if run is not None and (run.outcome or stopping):
+        return "stopped"
+    return "idle" if run is None or not run.tries or run.tries[-1].status == "passed" else "crashed"
 
 
 def _queue(runs: Sequence[Run]) -> Iterator[dict[str, Any]]:
-    """The gates that run or wait: the one that runs first, the others in the order of their requests."""
-    waiting = [run for run in runs if run.open and "tier" in run.parameters]
-    for place, run in enumerate(sorted(waiting, key=lambda run: run.running is None)):
-        yield {
-            "place": place,
-            "run": run.id,
-            "tier": run.parameters["tier"],
-            "about": run.task,
-            "by": name_of(run.parameters.get("by", "")),
-            "running": run.running is not None,
-        }
+    """The gate that runs, which has the place 0, and those that wait, in the order of their requests."""
+    gates = [run for run in runs if run.open and "tier" in run.parameters]
+    running = [run for run in gates if run.running is not None]
+    for place, run in enumerate((*running, *(run for run in gates if run not in running)), 1 - len(running)):
+        by = name_of(run.parameters.get("by", ""))
+        yield {"place": place, "run": run.id, "tier": run.parameters["tier"], "about": run.task, "by": by}
 
 
 def _files(store: Store, wave: Wave) -> Iterator[dict[str, Any]]:
@@ -183,58 +139,45 @@ def _files(store: Store, wave: Wave) -> Iterator[dict[str, Any]]:
             yield {"paths": as_typed(claim.paths), "holder": name_of(claim.holder), "waiters": waiters}
 
 
-def report(store: Store, wave: Wave, runs: Sequence[Run]) -> WaveReport:
-    issues = tuple(_issues(store, wave))
-    gates = [run for run in runs if "tier" in run.parameters]
-    series: Series = states.state(store, "series", f"{PACK}.migrations")[0]
-    until = states.task(store, wave.id)[0].since
-    given = [one for one in series.given.values() if one.data["issue"] in wave.issues and wave.since <= one.at <= until]
-    return WaveReport(
-        issues=issues,
-        migrations=len(given),
-        gate_runs=len(gates),
-        tests=sum(run.counts.get("tests", 0) for run in gates),
-        failures=sum(run.counts.get("failed", 0) for run in gates),
-        closed=sum(one["outcome"] == team.CLOSED for one in issues),
-        regressions=sum(run.counts.get("regression", 0) for run in gates),
-    )
+def report(store: Store, wave: Wave, runs: Sequence[Run]) -> dict[str, Any]:
+    """What the wave came to; all numbers are of this wave."""
+    issues, gates = list(_issues(store, wave)), [run for run in runs if "tier" in run.parameters]
+    until, given = states.task(store, wave.id)[0].since, states.state(store, "series", f"{PACK}.migrations")[0].given
+    assigned = [one for one in given.values() if wave.since <= one.at <= until]
+    counted_in = {"tests": "tests", "failures": "failed", "regressions": "regression"}
+    return {
+        "issues": issues,
+        "migrations": sum(one.data["issue"] in wave.issues for one in assigned),
+        "gate_runs": len(gates),
+        **{name: sum(run.counts.get(key, 0) for run in gates) for name, key in counted_in.items()},
+        "closed": sum(one["outcome"] == CLOSED for one in issues),
+    }
 
 
-def status_lines(found: TeamStatus) -> Iterator[str]:
-    mode = f", mode {found.mode} ({found.decided})" if found.mode else ""
-    yield f"Wave {found.wave}, {found.team}: {found.state}{mode}"
-    if found.report is not None:
-        yield from report_lines(found.report)
-        return
-    for one in found.members:
-        about = f" #{one.issue}" if one.issue is not None else ""
-        facts = [one.role + about, one.agent, f"process {one.process}" if one.process else "", one.task or ""]
-        facts += [
-            counted(one.unread, "new message") if one.unread else "",
-            f"last seen {one.active}" if one.active else "",
-        ]
-        yield f"  {one_line(one.name, 40)}: {one.state} ({', '.join(filter(None, facts))})"
-    for issue in found.issues:
+def status_lines(found: Mapping[str, Any]) -> Iterator[str]:
+    mode = f", mode {found['mode']} ({found['decided']})" if found["mode"] else ""
+    yield f"Wave {found['wave']}, {found['team']}: {found['state']}{mode}"
+    for one in found["members"] if found["report"] is None else ():
+        about = f" #{one['issue']}" if one["issue"] is not None else ""
+        process, seen = one["process"] and f"process {one['process']}", one["active"] and f"last seen {one['active']}"
+        unread = counted(one["unread"], "new message") if one["unread"] else ""
+        facts = filter(None, (f"{one['role']}{about}", one["agent"], process, one["task"], unread, seen))
+        yield f"  {one_line(one['name'], 40)}: {one['state']} ({', '.join(facts)})"
+    for issue in found["issues"]:
         why = f": {one_line(issue['why'], _LONG)}" if issue["why"] else ""
-        yield f"  #{issue['number']} {one_line(issue['name'], 80)} ({issue['agent']}) is {issue['outcome']}{why}"
-    for gate in found.gates:
-        place = "runs now" if gate["running"] else f"is number {gate['place'] + 1} in line"
+        name = one_line(issue["name"], 80)
+        yield f"  {one_line(issue['agent'], 40)}: #{issue['number']} {name}, {issue['outcome']}{why}"
+    for gate in found["gates"]:
+        place = f"is number {gate['place']} in line" if gate["place"] else "runs now"
         yield f"  {gate['tier']} of {gate['about']} for {gate['by']} {place} ({gate['run']})"
-    for file in found.files:
+    for file in found["files"]:
         waits = f"; {', '.join(file['waiters'])} in line" if file["waiters"] else ""
         yield f"  {one_line(', '.join(file['paths']), _LONG)}: held by {file['holder']}{waits}"
-
-
-def report_lines(found: WaveReport) -> Iterator[str]:
-    for one in found.issues:
-        why = f": {one_line(one['why'], _LONG)}" if one["why"] else ""
-        yield f"  {one_line(one['agent'], 40)}: #{one['number']} {one_line(one['name'], 80)}, {one['outcome']}{why}"
-    tests = (
-        f"{counted(found.gate_runs, 'gate run')}, {counted(found.tests, 'test')}, {counted(found.failures, 'failure')}"
-    )
-    yield f"  {FIXED[DB]}: {counted(found.migrations, 'migration')}"
-    yield f"  {FIXED[GATE]}: {tests}"
-    yield f"{counted(found.closed, 'issue')} closed, {counted(found.regressions, 'regression')}"
+    if (end := found["report"]) is not None:
+        runs, tests = counted(end["gate_runs"], "gate run"), counted(end["tests"], "test")
+        yield f"  {FIXED[DB]}: {counted(end['migrations'], 'migration')}"
+        yield f"  {FIXED[GATE]}: {runs}, {tests}, {counted(end['failures'], 'failure')}"
+        yield f"{counted(end['closed'], 'issue')} closed, {counted(end['regressions'], 'regression')}"
 
 
 # --- for people ------------------------------------------------------------------------------------------------------
@@ -262,18 +205,17 @@ def concerns(call: Call) -> Iterator[Concern]:
             said = f"#{one.number} {one_line(one.name, 80)} is blocked: {one_line(one.why, _LONG)}"
             command = command_line("specflow decide", str(one.number), "resume", options=REASON)
             yield Concern("blocked", one.id, said, command, one.task.changed_at, name_of(one.task.holder or ""))
-    lead = name_of(wave.lead)
-    for delivery in queries.inbox(store, (lead,), _MOST):
-        message = delivery.message
-        if message.kind == "CONFLICT" and (message.data or {}).get("refused"):
-            said = f"Refused: {one_line(message.text, _LONG)}"
-            yield Concern("conflict", message.id, said, command_line("ack", message.id), message.at, wave.team)
-    for delivery in queries.overdue(store, call.clock.wall_seconds(), _MOST, _MOST):
-        message = delivery.message
-        if wave.role_of(message.sender):
-            said = f"{name_of(message.sender)} waits for an answer of {delivery.box}: {one_line(message.text, _LONG)}"
-            yield Concern("overdue", message.id, said, command_line("thread", message.thread), message.at, delivery.box)
-    yield from _gates(call, wave, [one.status for one in issues])
+    refused = (one.message for one in queries.inbox(store, (name_of(wave.lead),), _MOST))
+    for message in (one for one in refused if one.kind == "CONFLICT" and (one.data or {}).get("refused")):
+        said = f"Refused: {one_line(message.text, _LONG)}"
+        yield Concern("conflict", message.id, said, command_line("ack", message.id), message.at, wave.team)
+    late = queries.overdue(store, call.clock.wall_seconds(), _MOST, _MOST)
+    for box, message in ((one.box, one.message) for one in late if wave.role_of(one.message.sender)):
+        said = f"{name_of(message.sender)} waits for an answer of {box}: {one_line(message.text, _LONG)}"
+        yield Concern("overdue", message.id, said, command_line("thread", message.id), message.at, box)
+    left = {one.status for one in issues}
+    if READY in left and left <= {READY, DEFERRED} and not any(_queue(runs_of(store, wave))):
+        yield from _gate(call, wave)
 
 
 def overdue(call: Call) -> Callable[[Work], None] | None:
@@ -298,24 +240,19 @@ def _told(store: Store, thread: str) -> bool:
     return any(one.sender == "moot" for one in queries.thread(store, thread))
 
 
-def _gates(call: Call, wave: Wave, left: Sequence[str]) -> Iterator[Concern]:
-    """The wave gate or the regression gate, if it can run; what keeps the wave gate closed."""
-    runs = runs_of(call.engine.read(), wave)
-    if READY not in left or not {READY, DEFERRED}.issuperset(left) or any(True for _ in _queue(runs)):
-        return
-    if wave.tier2 is not None:
-        command = command_line("specflow gate", "tier3")
-        yield Concern("gate", wave.id, f"Wave {wave.number} can run the regression gate", command, "", wave.team)
-        return
+def _gate(call: Call, wave: Wave) -> Iterator[Concern]:
+    """The gate of the wave that can run now, or the findings that keep it closed."""
     from moot.packs.specflow.gates import facts
 
-    command = command_line("specflow gate", "tier2")
-    looked = facts(call, call.packs.protocol(PACK).settings, "RUN_JOURNEY_TIER2", {})
-    found = [one for one in looked["findings"] if one not in wave.accepted]
+    tier, name = ("tier2", "wave gate") if wave.tier2 is None else ("tier3", "regression gate")
+    command = command_line("specflow gate", tier)
+    settings = call.packs.protocol(PACK).settings
+    looked = facts(call, settings, "RUN_JOURNEY_TIER2", {})["findings"] if wave.tier2 is None else []
+    found = [one for one in looked if one not in wave.accepted]
     for one in found:
         yield Concern("finding", one, one_line(one, _LONG), f"{command} --accept", "", wave.team)
-    if not found:
-        yield Concern("gate", wave.id, f"Wave {wave.number} can run the wave gate", command, "", wave.team)
+    if not found and wave.tier3 is None:
+        yield Concern("gate", wave.id, f"Wave {wave.number} can run the {name}", command, "", wave.team)
 
 
 # --- adoption --------------------------------------------------------------------------------------------------------

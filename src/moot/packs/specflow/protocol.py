@@ -133,7 +133,7 @@ class Specflow(Protocol):
             to=(to,),
             asked=message,
         )
-        issue = data.get("issue") or getattr(wave.member(to), "issue", None)
+        issue = getattr(wave.member(to), "issue", None) or data.get("issue")
         store(work, self.pack, saying, work.task(f"issue-{issue}" if issue else wave.id))
 
     # Migrations

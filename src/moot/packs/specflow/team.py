@@ -193,8 +193,8 @@ def actor_of(wave: Wave, principal: str) -> Actor:
 
 
 def only_lead(wave: Wave, principal: str) -> None:
-    """Raise unless this is the lead of the wave."""
-    if wave.role_of(principal) != LEAD:
+    """Raise unless this is the lead of the wave, or a person, who decides for a lead without a model."""
+    if wave.role_of(principal) != LEAD and not principal.startswith("person:"):
         raise Refused(
             "wrong_role",
             f"Only the {LEAD} of {wave.team} ({name_of(wave.lead)}) can do that; {name_of(principal)} is "

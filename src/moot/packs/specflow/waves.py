@@ -149,9 +149,9 @@ def layers(needs: Mapping[int, Collection[int]], behind: Collection[int], listed
     return [[int(name) for name in layer] for layer in found.layers]
 
 
-def pool_names(pool: Sequence[str], taken: Iterable[str] = ()) -> Iterator[str]:
-    """The names of a pool in order, then again with a number; none that reads like one that is taken or fixed."""
-    used = {team.slug(name) for name in (*taken, *team.FIXED.values())}
+def pool_names(pool: Sequence[str]) -> Iterator[str]:
+    """The names of a pool in order, then again with a number; none that reads like another one, or is fixed."""
+    used = {team.slug(name) for name in team.FIXED.values()}
     for turn in count(1):
         for name in (name if turn == 1 else f"{name} {turn}" for name in pool):
             if team.slug(name) not in used:
@@ -162,28 +162,15 @@ def pool_names(pool: Sequence[str], taken: Iterable[str] = ()) -> Iterator[str]:
 # --- the plan --------------------------------------------------------------------------------------------------------
 
 
-class PlannedWave(Record):
-    """`issues`: each with its `number` and `name`, the name of its `agent`, and the open issues that it `waits` for."""
-
-    number: int
-    team: str
-    issues: tuple[Mapping[str, Any], ...]
-
-
-class WavePlan(Record):
-    """`live`: the wave that runs now. `deleted`: listed issues whose tasks were deleted; they are left out."""
-
-    pool: str
-    waves: tuple[PlannedWave, ...]
-    live: int | None = None
-    deleted: tuple[int, ...] = ()
-    dry_run: bool = False
-
-
 def plan(
     work: Work, given: Sequence[Backlog] | None, settings: Mapping[str, Any], pool: str, actor: Actor, ttl: float
-) -> WavePlan:
-    """Store the issues and the next wave. `given`: None for moot's own issues. `ttl`: of the tasks."""
+) -> dict[str, Any]:
+    """Store the issues and the next wave. `given`: None for moot's own issues. `ttl`: of the tasks.
+
+    The plan: its `waves`, each with `number`, `team` and `issues`; of an issue the `number` and `name`, the name of its
+    `agent`, and the open issues that it `waits` for. `live`: the wave that runs now. `deleted`: listed issues that are
+    left out, because their tasks were deleted.
+    """
     if pool not in settings["pools"]:
         pools = ", ".join(settings["pools"])
         raise Unknown("unknown_pool", f"There is no pool {pool[:80]!r}.", f"Use one of {pools}.", pool=pool)
@@ -192,45 +179,40 @@ def plan(
     live = next((wave for wave in waves if wave.is_live), None)
     if live is not None and live.member(actor.principal) is not None:
         team.only_lead(live, actor.principal)
-    known = {_number(task.id): Issue.of_task(task) for task in tasks if task.lifecycle == team.TASKS}
-    planning = _Planning(work, {number: one for number, one in known.items() if number}, given, live)
+    planning = _Planning(work, [Issue.of_task(task) for task in tasks if _number(task.id)], given, live)
     found = layers(planning.needs, planning.behind, [one.number for one in given or ()])
-    planning.unlink()
-    for number in sorted(planning.needs):
-        planning.store(number, actor, ttl)
-    first = 1 + max((wave.number for wave in waves if wave.state != "planned"), default=0)
-    planned = [
-        PlannedWave(
-            number=number,
-            team=settings["teams"][(number - 1) % len(settings["teams"])],
-            issues=tuple(map(planning.shown, layer, pool_names(settings["pools"][pool]))),
-        )
+    planning.store(actor, ttl)
+    first, teams = 1 + max((wave.number for wave in waves if wave.state != "planned"), default=0), settings["teams"]
+    planned: list[dict[str, Any]] = [
+        {
+            "number": number,
+            "team": teams[(number - 1) % len(teams)],
+            "issues": list(map(planning.shown, layer, pool_names(settings["pools"][pool]))),
+        }
         for number, layer in enumerate(found, first)
     ]
     if live is None:
         _store_wave(work, planned[0], pool, actor)
-    return WavePlan(pool, tuple(planned), live.number if live else None, tuple(planning.deleted))
+    return {"pool": pool, "waves": planned, "live": live.number if live else None, "deleted": planning.deleted}
 
 
 class _Planning:
     """The issues that are `wanted` in the plan, and what each needs. `behind`: what they need not wait for."""
 
-    def __init__(
-        self, work: Work, known: Mapping[int, Issue], given: Sequence[Backlog] | None, live: Wave | None
-    ) -> None:
-        self.work, self.known = work, known
-        stored = {n: _stored(one) for n, one in known.items() if one.is_open}
+    def __init__(self, work: Work, issues: Iterable[Issue], given: Sequence[Backlog] | None, live: Wave | None) -> None:
+        self.work, self.known = work, {one.number: one for one in issues}
+        stored = {n: _stored(one) for n, one in self.known.items() if one.is_open}
         listed = stored if given is None else {one.number: one for one in given}
-        busy = {n for n in live.issues if known[n].status != DEFERRED} if live is not None else set()
+        busy = {n for n in live.issues if self.known[n].status != DEFERRED} if live is not None else set()
         self.elsewhere = {n for n, one in listed.items() if one.closed}  # not by moot
-        self.behind = {n for n, one in known.items() if one.status == CLOSED} | self.elsewhere | busy
-        self.deleted = [n for n in listed if n in known and known[n].task.phase == "stopped"]
-        again = [n for n, one in known.items() if one.status == DEFERRED]
+        self.behind = {n for n, one in self.known.items() if one.status == CLOSED} | self.elsewhere | busy
+        self.deleted = [n for n in listed if n in self.known and self.known[n].task.phase == "stopped"]
+        again = [n for n, one in self.known.items() if one.status == DEFERRED]
         for number in again:  # the list grows: with what depends on them
             dependents = map(_number, queries.dependents(work.store, f"issue-{number}"))
             again += [n for n in dependents if n in stored and n not in again]
-        self.wanted = {**{n: stored[n] for n in again}, **listed}
-        self.wanted = {n: one for n, one in self.wanted.items() if n not in self.behind and n not in self.deleted}
+        every = {**{n: stored[n] for n in again}, **listed}
+        self.wanted = {n: one for n, one in every.items() if n not in self.behind and n not in self.deleted}
         self.graph = work.graph([f"issue-{n}" for n in self.wanted]).needs
         said, before = links(self.wanted.values()), links(stored[n] for n in self.wanted if n in stored)
         linked = {n: {*map(_number, self.graph.get(f"issue-{n}", ()))} - {0} for n in self.wanted}
@@ -241,33 +223,29 @@ class _Planning:
         waits = sorted(n for n in self.needs[number] if n in self.wanted)
         return {"number": number, "name": self.wanted[number].name, "agent": agent, "waits": waits}
 
-    def unlink(self) -> None:
-        """Remove the dependencies that the bodies no longer name, and those on issues that others closed."""
+    def store(self, actor: Actor, ttl: float) -> None:
+        """Add the tasks of the issues, or bring them up to date. First of all, old dependencies go."""
         for task, gone in ((f"issue-{n}", sorted(dropped)) for n, dropped in self.dropped.items()):
             self.work.do("graph", "", Unlink(task=task, needs=tuple(f"issue-{n}" for n in gone)))
             for need in gone:
                 self.work.do("task", task, ReadyTask(done=f"issue-{need}"))
+        for number in sorted(self.wanted):
+            there = {n for n in self.needs[number] if n in self.known or n in self.wanted} - self.elsewhere
+            self._store(self.wanted[number], tuple(f"issue-{n}" for n in sorted(there)), actor, ttl)
 
-    def store(self, number: int, actor: Actor, ttl: float) -> None:
-        """Add the issue's task, or bring it up to date."""
-        work, one, task = self.work, self.wanted[number], f"issue-{number}"
-        there = {n for n in self.needs[number] if n in self.known or n in self.wanted} - self.elsewhere
-        needs = tuple(f"issue-{n}" for n in sorted(there))
+    def _store(self, one: Backlog, needs: tuple[str, ...], actor: Actor, ttl: float) -> None:
+        work, task, title = self.work, f"issue-{one.number}", f"Implement #{one.number}: {one.name}"
         waits = tuple(need for need in needs if work.task(need).phase != "done")
-        extra = {name: value for name, value in one.full().items() if name != "closed"}
-        title = f"Implement #{number}: {one.name}"
-        if number in self.known:
-            team.describe(work, task, **extra)
-            work.do("task", task, BlockTask(on=waits))
-            if title != work.task(task).title:
-                work.do("task", task, EditTask(actor=actor, title=title))
-        else:
-            extra |= {"activeForm": f"Implementing issue #{number}", "status": ""}
+        if one.number not in self.known:
             body = "Full lifecycle: contract -> build -> test -> close"
             added = AddTask(title=title, creator=actor.principal, body=body, ttl=ttl, lifecycle=team.TASKS)
+            extra = {"activeForm": f"Implementing issue #{one.number}"}
             work.do("task", task, added.replace(needs=needs, waits=waits, extra=extra), pack=team.PACK)
-        if not self.graph.get(task, frozenset()).issuperset(needs):
-            work.do("graph", "", Link(task=task, needs=needs))
+        elif title != work.task(task).title:
+            work.do("task", task, EditTask(actor=actor, title=title))
+        team.describe(work, task, **{name: value for name, value in one.full().items() if name != "closed"})
+        work.do("task", task, BlockTask(on=waits))
+        work.do("graph", "", Link(task=task, needs=needs))
 
 
 def _stored(issue: Issue) -> Backlog:
@@ -282,33 +260,24 @@ def _number(task: str) -> int:
     return int(digits) if digits.isdecimal() and digits != task else 0
 
 
-def _store_wave(work: Work, planned: PlannedWave, pool: str, actor: Actor) -> None:
-    number, name = planned.number, f"wave-{planned.number}"
-    members = [
-        Member(one["agent"], team.agent_id(number, one["agent"]), team.ISSUE, one["number"]).full()
-        for one in planned.issues
-    ]
-    issues = [one["number"] for one in planned.issues]
-    fields = {"number": number, "team": planned.team, "pool": pool, "issues": issues, "members": members}
+def _store_wave(work: Work, planned: Mapping[str, Any], pool: str, actor: Actor) -> None:
+    name, number = f"wave-{planned['number']}", planned["number"]
+    agents = [(one["agent"], one["number"]) for one in planned["issues"]]
+    members = [Member(agent, team.agent_id(number, agent), team.ISSUE, issue).full() for agent, issue in agents]
     if not work.task(name).exists:
         added = AddTask(title=f"Wave {number}", creator=actor.principal, lifecycle=team.WAVES)
         work.do("task", name, added, pack=team.PACK)
-    team.describe(work, name, **fields)
+    issues = [issue for _, issue in agents]
+    team.describe(work, name, number=number, team=planned["team"], pool=pool, issues=issues, members=members)
 
 
 # --- decisions of the lead -------------------------------------------------------------------------------------------
 
 
-def check_lead(wave: Wave, actor: Actor) -> None:
-    """Raise unless this is the lead, or a person, who decides for a lead without a model."""
-    if not actor.person:
-        team.only_lead(wave, actor.principal)
-
-
 def decide(work: Work, number: int, how: str, reason: str, actor: Actor, settings: Mapping[str, Any]) -> Wave:
     """What becomes of an issue of the live wave: its agent resumes, another one gets it, or it is deferred."""
     wave = team.running(work)
-    check_lead(wave, actor)
+    team.only_lead(wave, actor.principal)
     one = team.issue(work, number)
     decidable = one.status == BLOCKED or (how == "defer" and one.status not in (DEFERRED, CLOSED))
     if number not in wave.issues or not decidable:
@@ -365,33 +334,27 @@ def _as_lead(actor: Actor) -> Actor:
 
 def _reassign(work: Work, wave: Wave, issue: Issue, reason: str, actor: Actor, settings: Mapping[str, Any]) -> None:
     """The next name of the pool gets the issue and its task. The agent before is retired."""
-    old, former = wave.of_issue(issue.number), work.task(wave.id).extra.get("former", [])
-    taken = [*(one.name for one in wave.members), *(one["name"] for one in former)]
-    pool = settings["pools"].get(wave.pool) or next(iter(settings["pools"].values()))
-    name = next(pool_names(pool, taken))
-    member = Member(name, team.agent_id(wave.number, name), team.ISSUE, issue.number)
+    (old,) = (one for one in wave.members if one.issue == issue.number)
+    pool = pool_names(settings["pools"].get(wave.pool) or next(iter(settings["pools"].values())))
+    agents = ((name, team.agent_id(wave.number, name)) for name in pool)
+    name, agent = next((name, agent) for name, agent in agents if not work.agent(agent).exists)
     give_back(work, (issue,), actor)
-    work.do("agent", member.agent, Join(roles=(team.ISSUE,), client=DRIVEN))
-    if old is not None:
-        member = member.replace(prompt=old.prompt, command=old.command)
-        work.do("agent", old.agent, Leave(retire=True, reason=f"#{issue.number} was reassigned: {reason}"))
-    members = [member if one == old else one for one in wave.members]
-    former = [*former, {**old.full(), "why": reason}] if old is not None else former
+    work.do("agent", agent, Join(roles=(team.ISSUE,), client=DRIVEN))
+    work.do("agent", old.agent, Leave(retire=True, reason=f"#{issue.number} was reassigned: {reason}"))
+    members = [one.replace(name=name, agent=agent) if one == old else one for one in wave.members]
+    former = [*work.task(wave.id).extra.get("former", ()), {**old.full(), "why": reason}]
     team.describe(work, wave.id, members=[one.full() for one in members], former=former)
-    work.do("task", issue.id, AssignTask(actor=actor, to=member.agent, roles=(team.ISSUE,)), pack=team.PACK)
+    work.do("task", issue.id, AssignTask(actor=actor, to=agent, roles=(team.ISSUE,)), pack=team.PACK)
     if not issue.task.waits:
-        claim = MoveTask(verb="claim", actor=Actor(principal=work.agent(member.agent).principal, roles=(team.ISSUE,)))
+        claim = MoveTask(verb="claim", actor=Actor(principal=work.agent(agent).principal, roles=(team.ISSUE,)))
         work.do("task", issue.id, claim, pack=team.PACK)
 
 
 def tell_if_all_ready(work: Work, wave: Wave) -> None:
     """Tell the lead that the wave gate can run, once no issue of the wave is open."""
-    left = [team.issue(work, number).status for number in wave.issues]
-    if all(status in (READY, DEFERRED) for status in left):
-        gate = command_line("specflow gate", "tier2")
-        end = command_line("specflow request-shutdown", options="--abort 'all issues are deferred'")
-        said = f"All issues are ready or deferred: `{gate}` runs the wave gate."
-        text = said if READY in left else f"All issues are deferred, so the wave has nothing to test: `{end}`."
+    left = {team.issue(work, number).status for number in wave.issues}
+    if READY in left and left <= {READY, DEFERRED}:
+        text = f"All issues are ready or deferred: `{command_line('specflow gate', 'tier2')}` runs the wave gate."
         for _, thread, message, *_ in notice(work, "note", (wave.lead,), "moot", text, thread=wave.id, task=wave.id):
             work.do("message", work.new_message(), message, thread=thread, pack=team.PACK)
 
@@ -401,7 +364,7 @@ def tell_if_all_ready(work: Work, wave: Wave) -> None:
 
 def close(work: Work, wave: Wave, commit: str, actor: Actor) -> Wave:
     """Close the ready issues and complete the wave; abort it if all are deferred. `commit`: where the tree is now."""
-    check_lead(wave, actor)
+    team.only_lead(wave, actor.principal)
     issues = [one for number in wave.issues if (one := team.issue(work, number)).status != DEFERRED]
     left = [f"#{one.number} is {one.status or one.task.state}" for one in issues if one.status != READY]
     left += [f"{one.id} is {one.task.state}" for one in issues if one.task.phase != "done"]

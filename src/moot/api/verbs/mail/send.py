@@ -12,7 +12,7 @@ from moot.core.errors import Unknown, Usage
 from moot.core.json_codec import dumps
 from moot.core.principal import name_of
 from moot.core.record import Record
-from moot.views import queries
+from moot.views import queries, states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -149,13 +149,16 @@ def reply(call: Call, id: str, text: str, data: Any) -> Answer:  # noqa: A002
 def thread(call: Call, id: str, only: bool) -> Answer:  # noqa: A002
     store = call.engine.read()
     first = [_message(call, id)] if only else queries.thread(store, id)
+    if not first or states.task(store, id)[1]:  # the thread of a task has only moot's own notices
+        first = queries.messages_of_task(store, id) or queries.messages_of_agent(store, id)
     first = first or queries.thread(store, _message(call, id).thread)
     letters = []
     for message in first:
         called = {name.lower(): name for name in message.to}
         chain = queries.chain(store, message.id)
         stages = tuple((called.get(box, box), entry.stage) for box, entry, _, _ in chain)
-        letters.append(of_message(message, stages=stages))
+        times = tuple((called.get(box, box), shown, settled) for box, _, shown, settled in chain)
+        letters.append(of_message(message, stages=stages).replace(times=times))
     if not only:
         letters = list(newest_whole(letters))
     room, agent = None if only else ROOM, named(call)
@@ -167,8 +170,6 @@ def _size(text: str | None, data: Any) -> int:
 
 
 def _message(call: Call, name: str) -> Message:
-    from moot.views import states
-
     message, _ = states.message(call.engine.read(), name)
     if not message.exists:
         raise Unknown("unknown_message", f"There is no message or thread {name!r}.", "`moot inbox` lists yours.")
@@ -234,11 +235,14 @@ VERBS = (
         thread,
         kind="look",
         params=(
-            Param("id", "Any message of the conversation.", positional=True, required=True),
+            Param("id", "Any message of the conversation; or a task or an agent.", positional=True, required=True),
             Param("only", "Show only this message, in full.", type="flag"),
         ),
         examples=("moot thread m-4k2xw9a", "moot thread m-4k2xw9a --only"),
-        detail="In a very long conversation, the newest messages are shown in full and older ones are cut.",
+        detail=(
+            "Of a task: all messages about it. Of an agent: all that it sent or received. In a very long conversation, "
+            "the newest messages are shown in full and older ones are cut."
+        ),
         writes=False,
     ),
 )

@@ -451,7 +451,8 @@ def _agent_lines(step: DriverStep) -> tuple[str, ...]:
             again = f", attempt {step.attempt}" if step.attempt > 1 else ""
             said = f"{at}{step.text} ({step.run}{again})"
         case "started":
-            again = f", attempt {step.attempt} of {step.limit}" if step.attempt > 1 else ""
+            limit = f" of {step.limit}" if step.limit else ""
+            again = f", attempt {step.attempt}{limit}" if step.attempt > 1 else ""
             said = f"{at}{step.stage} starts as {name_of(step.who)}{again}: {step.text}"
         case "waiting":
             said = f"{at}{step.stage} still runs, although its driver was killed; waiting up to {age(step.seconds)}"

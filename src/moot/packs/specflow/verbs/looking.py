@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from moot.api.answer import Answer, Table
 from moot.api.catalogue import Param, Verb
-from moot.core.record import Record
 from moot.core.templates import form_of
 from moot.core.text import one_line
 from moot.packs.specflow import looking, team
@@ -24,49 +23,31 @@ _REPLIES = {
 }
 
 
-class CatalogueEntry(Record):
-    """A message type. `fields`: in its text, each with its kind. `beside`: those that are not in its text."""
-
-    type: str
-    operation: str
-    forms: tuple[str, ...]
-    fields: dict[str, str]
-    beside: tuple[str, ...]
-    sender: tuple[str, ...]
-    recipient: tuple[str, ...]
-    replies: tuple[str, ...] = ()
-    supplementary: bool = False
-
-
 def status(call: Call, wave: int | None) -> Answer:
     found = looking.status(call, looking.shown(call.engine.read(), wave))
     return Answer(result=found, say=tuple(looking.status_lines(found)))
 
 
 def catalogue(call: Call) -> Answer:
-    pack = call.packs.protocol(team.PACK).pack
-    found = []
-    for spec in pack.messages:
+    """`fields`: in the text, each with its kind. `beside`: those that are not in it."""
+    found, rows = [], []
+    for spec in call.packs.protocol(team.PACK).pack.messages:
         parts = [part for form in map(form_of, spec.text) for part in form.parts if not isinstance(part, str)]
-        found.append(
-            CatalogueEntry(
-                type=spec.name,
-                operation="broadcast" if spec.to == ("@all",) else "write",
-                forms=spec.text,
-                fields={part.name: part.kind for part in parts},
-                beside=spec.beside,
-                sender=spec.senders,
-                recipient=spec.to,
-                replies=_REPLIES.get(spec.name, ()),
-                supplementary=spec.name in _ADDED,
-            )
-        )
-    lines = [
-        f"{' | '.join(one.forms)} ({one.operation}, {one.sender[0]} → {', '.join(one.recipient)})" for one in found
-    ]
-    rows = tuple((" | ".join(one.forms), one.operation, one.sender[0], ", ".join(one.recipient)) for one in found)
-    table = Table(("message", "operation", "from", "to"), rows, title="Messages")
-    return Answer(result=found, say=tuple(one_line(line, 500) for line in lines), table=table)
+        entry = {
+            "type": spec.name,
+            "operation": "broadcast" if spec.to == ("@all",) else "write",
+            "forms": spec.text,
+            "fields": {part.name: part.kind for part in parts},
+            "beside": spec.beside,
+            "sender": spec.senders,
+            "recipient": spec.to,
+            "replies": _REPLIES.get(spec.name, ()),
+            "supplementary": spec.name in _ADDED,
+        }
+        found.append(entry)
+        rows.append((" | ".join(spec.text), str(entry["operation"]), spec.senders[0], ", ".join(spec.to)))
+    table = Table(("message", "operation", "from", "to"), tuple(rows), title="Messages")
+    return Answer(result=found, say=tuple(one_line("; ".join(row), 500) for row in rows), table=table)
 
 
 STATUS = Verb(

@@ -11,9 +11,12 @@ from moot.packs.specflow import team, waves
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
+
     from moot.api.call import Call
     from moot.engine.unit_of_work import Work
-    from moot.packs.specflow.waves import Backlog, WavePlan
+    from moot.packs.specflow.waves import Backlog
 
 _GH_FIELDS = {"open": "number,title,body,labels,comments,state", "closed": "number,title,state"}
 _GH_PATIENCE = 300.0
@@ -27,29 +30,25 @@ def plan(call: Call, source: str | None, gh: bool, pool: str, dry_run: bool) -> 
         given = [one for state in _GH_FIELDS for one in waves.read(_listed(call, state), f"The output of gh ({state})")]
     elif source is not None:
         given = waves.read(text_files.read(source, call.cwd, waves.SIZE_LIMIT).encode(), source)
-    made: WavePlan | None = None
+    made: dict[str, Any] = {}
 
     def act(work: Work) -> None:
-        nonlocal made
         settings = call.packs.protocol(team.PACK).settings
-        made = waves.plan(work, given, settings, pool, call.actor(work), call.settings.task_ttl)
+        made.update(waves.plan(work, given, settings, pool, call.actor(work), call.settings.task_ttl))
 
-    if dry_run:
-        call.try_out(act)
-    else:
-        call.commit(act)
-    assert made is not None
-    return Answer(result=made.replace(dry_run=dry_run), say=tuple(_lines(made)))
+    (call.try_out if dry_run else call.commit)(act)
+    return Answer(result={**made, "dry_run": dry_run}, say=tuple(_lines(made)))
 
 
-def _lines(made: WavePlan) -> list[str]:
-    said = [f"Wave {made.live} runs; its issues stay as they are."] if made.live is not None else []
-    for wave in made.waves:
-        said.append(f"wave {wave.number}: {wave.team}")
-        for one in wave.issues:
+def _lines(made: Mapping[str, Any]) -> Iterator[str]:
+    if made["live"] is not None:
+        yield f"Wave {made['live']} runs; its issues stay as they are."
+    for wave in made["waves"]:
+        yield f"wave {wave['number']}: {wave['team']}"
+        for one in wave["issues"]:
             after = f" (after {', '.join(f'#{number}' for number in one['waits'])})" if one["waits"] else ""
-            said.append(f"  {one['agent']}: #{one['number']} {one_line(one['name'], 100)}{after}")
-    return [*said, *(f"#{number} is left out: its task was deleted" for number in made.deleted)]
+            yield f"  {one['agent']}: #{one['number']} {one_line(one['name'], 100)}{after}"
+    yield from (f"#{number} is left out: its task was deleted" for number in made["deleted"])
 
 
 def _listed(call: Call, state: str) -> bytes:
