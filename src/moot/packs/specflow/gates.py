@@ -136,10 +136,11 @@ def _check_tier_2(work: Work, wave: Wave, saying: Saying) -> None:
         said = ", ".join(open_ones)
         raise Refused("not_all_ready", f"These issues are not ready: {said}.", "Wait for them.", missing=open_ones)
     found = [one for one in saying.facts["findings"] if one not in wave.accepted]
+    listed = "\n".join(bullets(found, len(found)))
     if found and not saying.data.get("accept"):
         raise Refused(
             "findings",
-            "\n".join(["The lead must look at this before Tier 2:", *bullets(found, len(found))]),
+            f"The lead must look at this before Tier 2:\n{listed}",
             f"Remove them, or accept all: `{command_line('specflow gate tier2', options='--accept')}`.",
             missing=found,
         )

@@ -83,7 +83,9 @@ def _performed(call: Call, site: Site, asked: str) -> Iterator[Answer]:
         return
     if (run := result()).outcome != PASSED:
         log = command_line("run log", asked)
-        raise AwaitedFailed("gate_failed", _line(run), f"`{log}` shows what it wrote.", run=asked)
+        raise AwaitedFailed(
+            "gate_failed", f"The gate {asked} {run.outcome}: {run.reason}", f"`{log}` shows what it wrote.", run=asked
+        )
     yield Answer(result=run, say=(_line(run),))
 
 
