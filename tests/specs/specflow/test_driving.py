@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.runs.pipelines.conftest import is_running
-from tests.specs.orchestrator.project import PATIENCE, until
-from tests.specs.specflow.project import FIANNA, LEAD, SWIFT, YEATS, issue
-from tests.specs.specflow.stage import GOOD, REPORT, Stage, steps_of
+from tests.specs.specflow.project import issue
+from tests.specs.specflow.stage import GOOD, Stage
 
 proves = pytest.mark.proves
 FLAG = "CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS"
@@ -41,7 +37,9 @@ def kept(stage: Stage, name: str) -> tuple[dict[str, str], str, list[str], dict[
 @proves("S3-OVR-01", "S3-OVR-03")
 def test_the_mode_is_decided_once_by_the_option_or_by_the_variable(stage: Stage) -> None:
     """Each wave is blocked at once, and then aborted."""
-    stage.play(50, agent='print("BLOCKED #50 no")\nmoot("specflow", "write", "waves-controller", "BLOCKED #50 no", fails=True)')
+    stage.play(
+        50, agent='print("BLOCKED #50 no")\nmoot("specflow", "write", "waves-controller", "BLOCKED #50 no", fails=True)'
+    )
     tried = [
         (("--parallel",), "no", "teams", "--parallel"),
         (("--sequential",), "1", "subagents", "--sequential"),
