@@ -218,7 +218,6 @@ if name == "yeats":
 
 @proves("S3-BAR-05", "S3-BAR-03", "S3-LEAD-06")
 def test_the_lead_gets_the_open_exports_once_or_a_person_decides(stage: Stage) -> None:
-    todo = "// TODO: Add to index.ts export"
     agent = """
 path = f"src/lib/{name}.ts"
 moot("specflow", "broadcast", f"TOUCHING_FILE {path}")

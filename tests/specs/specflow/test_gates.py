@@ -300,7 +300,7 @@ def test_tier_2_is_refused_while_something_is_missing_or_to_be_looked_at(gated: 
         "db/1_b.sql",  # and db/1_a.sql has it
         "db/7_own.sql",
     ]
-    assert found.details["missing"][1].endswith("export TODO: Button")
+    assert found.details["missing"][1].endswith("export: Button")
     assert gated.asked("tier2", accept=True).details["missing"] == ["src/lib/auth.ts"]  # it is not committed
     project.commit()
     assert project.refusal("specflow gate", SWIFT, tier="tier2", accept=True).code == "wrong_role"

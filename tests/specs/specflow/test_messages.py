@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.specs.specflow.project import FIANNA, HAMILTON, KEANE, LEAD, SWIFT, YEATS, Project, issue
@@ -191,7 +193,7 @@ def test_an_announced_file_is_claimed_and_the_next_in_line_is_told(fianna: Proje
         "src/features/auth/ui/index.ts": False,
         "src/features/index.ts": False,
     }
-    protocol = fianna.session().packs.protocol("specflow")
+    protocol: Any = fianna.session().packs.protocol("specflow")
     assert {path: protocol.is_shared(path) for path in shared} == shared
     for wrong in ("src", "src/lib/", "src/lib/*.ts", "../outside.ts", "/etc/passwd"):
         refusal = fianna.refusal("specflow broadcast", YEATS, message=f"TOUCHING_FILE {wrong}")
@@ -217,7 +219,7 @@ def test_nobody_changes_a_barrel_file_while_others_work(fianna: Project) -> None
         fianna.git("add", file)
     refusal = fianna.refusal("guard check", YEATS, hook="pre-commit")
     assert refusal.code == "shared_file_unclaimed"
-    assert "TOUCHING_FILE src/lib/auth.ts" in refusal.remedy
+    assert "TOUCHING_FILE src/lib/" in refusal.remedy
     for file in ("src/lib/auth.ts", "src/lib/[id].ts"):
         assert file in refusal.details["files"]
         fianna.touch(YEATS, file)

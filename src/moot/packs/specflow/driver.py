@@ -30,7 +30,7 @@ from moot.core.text import REASON, bullets, command_line, one_line
 from moot.packs.specflow import gates, migrations, prompts, team, tree, waves
 from moot.packs.specflow.looking import runs_of, status, status_lines
 from moot.packs.specflow.protocol import blocked, ready
-from moot.packs.specflow.team import BLOCKED, DB, DEFERRED, FIXED, GATE, ISSUE, LEAD, READY, SUBAGENTS, TEAMS, Member
+from moot.packs.specflow.team import BLOCKED, DB, DEFERRED, FIXED, GATE, ISSUE, LEAD, READY, SUBAGENTS, TEAMS, Teammate
 from moot.packs.specflow.verbs.teams import retire
 from moot.place import VARIABLE
 from moot.runs.answers import last_block
@@ -317,7 +317,7 @@ class _Drive:
             if issue is None or not (issue.status or issue.task.waits):
                 yield from self._started(wave, member, issue, quiet=quiet)
 
-    def _started(self, wave: Wave, member: Member, issue: Issue | None, *, quiet: bool) -> Iterator[DriverStep]:
+    def _started(self, wave: Wave, member: Teammate, issue: Issue | None, *, quiet: bool) -> Iterator[DriverStep]:
         """Start the next turn of a member, if one is due. After too many crashes, its issue is blocked."""
         task = issue.id if issue is not None else None
         run = self.crew.find(member.agent, task)
@@ -347,7 +347,14 @@ class _Drive:
         yield self._start(wave, member, issue, command, brief, reason if reason == _NUDGE else "")
 
     def _start(
-        self, wave: Wave, member: Member, issue: Issue | None, command: Handler, brief: str, reason: str, task: str = ""
+        self,
+        wave: Wave,
+        member: Teammate,
+        issue: Issue | None,
+        command: Handler,
+        brief: str,
+        reason: str,
+        task: str = "",
     ) -> DriverStep:
         """Start a command as this member, or as the lead."""
         store, place, extra = self.engine.read(), self.place, states.task(self.engine.read(), wave.id)[0].extra
@@ -383,7 +390,7 @@ class _Drive:
         about: dict[str, Any] = {"stage": last.stage, "attempt": last.attempt, "who": who, "seconds": command.timeout}
         return DriverStep("started", run.id, run.task, **about, text=" ".join(command.run))
 
-    def _prompt(self, wave: Wave, member: Member, issue: Issue | None) -> str:
+    def _prompt(self, wave: Wave, member: Teammate, issue: Issue | None) -> str:
         """The text of a first turn."""
         given = (issue.task.extra.get("prompt") if issue is not None else None) or member.prompt
         if given or issue is None:
@@ -412,7 +419,7 @@ class _Drive:
         self.call.commit(lambda work: migrations.request(work, wave, files, folder, asked, answer))
         return str(given.get("file"))
 
-    def _certified(self, wave: Wave, member: Member, issue: Issue) -> Issue:
+    def _certified(self, wave: Wave, member: Teammate, issue: Issue) -> Issue:
         """The issue of a subagent, after what its last gate says: ready, blocked, or to be worked on."""
         gate = self._last_gate(wave, issue)
         if gate is None or gate.parameters["tier"] != gates.CONTRACTS:
@@ -446,7 +453,7 @@ class _Drive:
         output = self.call.blob(last.output).decode("utf-8", "replace")[-_LAST:] if last.output else ""
         return "\n".join(filter(None, (last.reason, *last.problems, output)))
 
-    def _block(self, wave: Wave, member: Member, reason: str, run: Run | None, work: Work) -> None:
+    def _block(self, wave: Wave, member: Teammate, reason: str, run: Run | None, work: Work) -> None:
         """Block the issue of a member that cannot go on, and tell the lead."""
         if run is not None:
             work.do("run", run.id, EndRun(FAILED, reason), pack=team.PACK)
@@ -462,14 +469,14 @@ class _Drive:
         ):
             work.do("message", work.new_message(), message, thread=thread, pack=team.PACK)
 
-    def _issue(self, member: Member) -> Issue | None:
+    def _issue(self, member: Teammate) -> Issue | None:
         return team.issues_of(self.engine.read(), (member.issue,))[0] if member.issue else None
 
     def _caller(self, name: str) -> Caller:
         agent, _ = states.agent(self.engine.read(), name)
         return Caller(agent=agent.name, incarnation=agent.incarnation, why="--agent")
 
-    def _has_news(self, member: Member, since: str) -> bool:
+    def _has_news(self, member: Teammate, since: str) -> bool:
         """Whether a message has come that the member has not seen."""
         agent, _ = states.agent(self.engine.read(), member.agent)
         new = queries.unsettled(self.engine.read(), agent.name, agent.principal, seen=False)
@@ -480,7 +487,7 @@ class _Drive:
     def _led(self, wave: Wave, issues: list[Issue]) -> Iterator[DriverStep]:
         """The next step of the lead, when no agent works any more."""
         lead, now = (
-            Member(FIXED[LEAD], name_of(wave.lead), LEAD),
+            Teammate(FIXED[LEAD], name_of(wave.lead), LEAD),
             tree.version(self.place, self.settings["reports"].values()),
         )
         exports = tree.exports(self.place, wave.start) if issues else []
@@ -523,7 +530,7 @@ class _Drive:
         last = run.tries[-1] if run is not None and run.tries else None
         return last is None or last.status == INTERRUPTED or last.why != reason
 
-    def _ask_gate(self, lead: Member, message: str) -> None:
+    def _ask_gate(self, lead: Teammate, message: str) -> None:
         self.driving.as_agent(self._caller(lead.agent), "specflow write", to=GATE, message=message)
 
 

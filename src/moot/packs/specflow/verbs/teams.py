@@ -10,7 +10,7 @@ from moot.core.record import Record
 from moot.core.task import MoveTask
 from moot.core.text import command_line, counted
 from moot.packs.specflow import team
-from moot.packs.specflow.team import CLOSED, DB, DEFERRED, FIXED, GATE, ISSUE, LEAD, PACK, TEAMS, Member
+from moot.packs.specflow.team import CLOSED, DB, DEFERRED, FIXED, GATE, ISSUE, LEAD, PACK, TEAMS, Teammate
 from moot.packs.specflow.waves import close, give_back
 from moot.views import states
 
@@ -33,7 +33,7 @@ class Spawned(Record):
     wave: int
     team: str
     lead: str
-    members: tuple[Member, ...]
+    members: tuple[Teammate, ...]
     renamed: tuple[str, ...] = ()
 
 
@@ -47,7 +47,7 @@ def spawn_team(call: Call, name: str, config: Any) -> Answer:
     entries = _entries(config)
     planned = _planned(call)
     number, wrong = int(planned["number"]), list[str]()
-    members, renamed, prompts = list[Member](), list[str](), dict[int, str]()
+    members, renamed, prompts = list[Teammate](), list[str](), dict[int, str]()
     given = {one["name"].casefold(): one["issue"] for one in planned["members"] if one.get("issue")}
     commands = {key: fields["run"] for key, fields in call.settings.runs.get(PACK, {}).items()}
     for entry in entries:
@@ -66,7 +66,7 @@ def spawn_team(call: Call, name: str, config: Any) -> Answer:
         wrong += [f"{shown}: its command is not one of [run.{PACK}]"] if key is None else []
         wrong += [f"{shown}: only the caller is the {LEAD}"] if role == LEAD else []
         prompt = "" if role == ISSUE else entry["prompt"]
-        members.append(Member(shown, team.agent_id(number, shown), role, issue, prompt, key or ""))
+        members.append(Teammate(shown, team.agent_id(number, shown), role, issue, prompt, key or ""))
         prompts |= {issue: entry["prompt"]} if role == ISSUE and issue else {}
     for what in ("agent", "issue"):
         values = [getattr(one, what) for one in members if getattr(one, what) is not None]
