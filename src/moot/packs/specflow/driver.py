@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
     from moot.api.call import Call
     from moot.api.protocol import Pack
+    from moot.core.deciders.agent import Agent
     from moot.core.handler import Handler
     from moot.core.run import Run
     from moot.core.task import Task
@@ -213,25 +214,29 @@ class _Drive:
         if issue is not None and member is not None and wave.mode == SUBAGENTS and not wrong:
             word, about, rest = (*last_block(ended.output).split(None, 2), "", "", "")[:3]
             if about == f"#{issue.number}" and word == "READY_FOR_CLOSURE":
-                return PASSED, READY, partial(self._queue, wave, issue.number)
+                asked = partial(gates.open_gate, wave=wave, tier=gates.CONTRACTS, issues=[issue.number], saying=None)
+                return PASSED, READY, partial(asked, settings=self.settings)
             if about == f"#{issue.number}" and word == "BLOCKED" and rest:
                 return PASSED, BLOCKED, partial(blocked, member=member, reason=rest)
         if issue is not None and (wave.mode == SUBAGENTS or "resume" not in self.commands):
             wrong = wrong or "it ended without READY_FOR_CLOSURE or BLOCKED"
         last = f"; it wrote last:\n{ended.output[-_LAST:]}" if ended.output else ""
-        return (FAILED, wrong + last, None) if wrong else (PASSED, _IDLE, None)
-
-    def _queue(self, wave: Wave, issue: int, work: Work) -> None:
-        gates.open_gate(work, wave, gates.CONTRACTS, [issue], None, self.settings)
+        told = partial(self._tell, wave, f"{ended.tried.who}: {wrong}{last}", ended.run.task)
+        return (FAILED, wrong + last, told) if wrong else (PASSED, _IDLE, None)
 
     # --- one look ----------------------------------------------------------------------------------------------------
 
     def _look(self, wave: Wave) -> Iterator[DriverStep]:
         """Do what can be done now."""
         for name in (*(one.agent for one in wave.members), name_of(wave.lead) if self._is_mine(wave) else ""):
-            agent, _ = states.agent(self.engine.read(), name)
+            agent = self._agent(name)
             if agent.here:  # also those that wait for a message
                 self.driving.setup.presence.stamp(agent.name, agent.incarnation)
+        for member in wave.members:
+            issue = self._issue(member)
+            is_over = issue is not None and issue.status == READY and member.agent not in self.crew.running
+            if is_over and issue is not None and issue.task.phase == "working":
+                self.driving.as_agent(self._caller(member.agent), "task complete", task=issue.id)
         self._stop_others(wave)
         yield from self._attended(wave)
         if self.crew.running or gates.queue(self.engine.read()) or not self._is_mine(wave):
@@ -312,8 +317,6 @@ class _Drive:
             issue = self._issue(member)
             if issue is not None and wave.mode == SUBAGENTS and not issue.status:
                 issue = self._certified(wave, member, issue)
-            if issue is not None and issue.status == READY and issue.task.phase == "working":
-                self.driving.as_agent(self._caller(member.agent), "task complete", task=issue.id)
             if issue is None or not (issue.status or issue.task.waits):
                 yield from self._started(wave, member, issue, quiet=quiet)
 
@@ -373,14 +376,14 @@ class _Drive:
         if FLAG in self.call.env:
             own[FLAG] = self.call.env[FLAG]
         if wave.mode == TEAMS and member.role != LEAD:
-            own |= zip(_NAMES, (wave.team, who, member.name, member.role, extra.get("session", wave.id)), strict=True)
+            own |= zip(_NAMES, (wave.team, who, member.name, member.role, extra.get("session") or wave.id), strict=True)
         session = uuid5(NAMESPACE_URL, f"{self.call.identity()}/{member.agent if wave.mode == TEAMS else who}")
         run = self.crew.run_of(member.agent, task or (issue.id if issue is not None else None), wave=wave.number)
         turn = Turn(
             command=command,
             brief=brief,
             who=who,
-            incarnation=states.agent(store, member.agent)[0].incarnation,
+            incarnation=self._agent(member.agent).incarnation,
             reason=reason,
             own=own,
             hides=_HIDDEN,
@@ -424,8 +427,7 @@ class _Drive:
         gate = self._last_gate(wave, issue)
         if gate is None or gate.parameters["tier"] != gates.CONTRACTS:
             return issue
-        agent, _ = states.agent(self.engine.read(), member.agent)
-        me = Actor(principal=agent.principal, roles=(ISSUE,))
+        me = Actor(principal=self._agent(member.agent).principal, roles=(ISSUE,))
         if gate.outcome == PASSED and issue.task.extra.get("proof") != gate.id:
 
             def act(work: Work) -> None:
@@ -458,27 +460,26 @@ class _Drive:
         if run is not None:
             work.do("run", run.id, EndRun(FAILED, reason), pack=team.PACK)
         blocked(work, member, reason)
-        for _, thread, message, *_ in notice(
-            work,
-            "note",
-            (wave.lead,),
-            "moot",
-            f"BLOCKED #{member.issue} {reason}",
-            thread=wave.id,
-            task=f"issue-{member.issue}",
-        ):
+        self._tell(wave, f"BLOCKED #{member.issue} {reason}", f"issue-{member.issue}", work)
+
+    def _tell(self, wave: Wave, text: str, task: str | None, work: Work) -> None:
+        """Write a note to the lead."""
+        for _, thread, message, *_ in notice(work, "note", (wave.lead,), "moot", text, thread=wave.id, task=task):
             work.do("message", work.new_message(), message, thread=thread, pack=team.PACK)
 
     def _issue(self, member: Teammate) -> Issue | None:
         return team.issues_of(self.engine.read(), (member.issue,))[0] if member.issue else None
 
+    def _agent(self, name: str) -> Agent:
+        return states.agent(self.engine.read(), name)[0]
+
     def _caller(self, name: str) -> Caller:
-        agent, _ = states.agent(self.engine.read(), name)
+        agent = self._agent(name)
         return Caller(agent=agent.name, incarnation=agent.incarnation, why="--agent")
 
     def _has_news(self, member: Teammate, since: str) -> bool:
         """Whether a message has come that the member has not seen."""
-        agent, _ = states.agent(self.engine.read(), member.agent)
+        agent = self._agent(member.agent)
         new = queries.unsettled(self.engine.read(), agent.name, agent.principal, seen=False)
         return any(mail.message.at > since for mail in new)
 
@@ -486,12 +487,10 @@ class _Drive:
 
     def _led(self, wave: Wave, issues: list[Issue]) -> Iterator[DriverStep]:
         """The next step of the lead, when no agent works any more."""
-        lead, now = (
-            Teammate(FIXED[LEAD], name_of(wave.lead), LEAD),
-            tree.version(self.place, self.settings["reports"].values()),
-        )
-        exports = tree.exports(self.place, wave.start) if issues else []
-        exports = [one for one in exports if one not in wave.accepted]
+        lead = Teammate(FIXED[LEAD], name_of(wave.lead), LEAD)
+        now = tree.version(self.place, self.settings["reports"].values())
+        passed = [(gate or {}).get("commit") == now for gate in (wave.tier2, wave.tier3)]
+        exports = [one for one in tree.exports(self.place, wave.start) if issues and one not in wave.accepted]
         if self.failed >= self.settings["attempts"]:
             raise AwaitedFailed(
                 "gates_failed",
@@ -509,11 +508,10 @@ class _Drive:
                 )
             brief = prompts.filled("exports", wave=wave.number, exports=said)
             yield self._start(wave, lead, None, self.commands["lead"], brief, said, task=wave.id)
-        elif issues and (wave.tier2 or {}).get("commit") != now:
+        elif issues and not all(passed):
             numbers = ", ".join(f"#{one.number}" for one in issues)
-            self._ask_gate(lead, f"RUN_JOURNEY_TIER2 issues:[{numbers}]")
-        elif issues and (wave.tier3 or {}).get("commit") != now:
-            self._ask_gate(lead, f"RUN_REGRESSION wave:{wave.number}")
+            asked = f"RUN_REGRESSION wave:{wave.number}" if passed[0] else f"RUN_JOURNEY_TIER2 issues:[{numbers}]"
+            self.driving.as_agent(self._caller(lead.agent), "specflow write", to=GATE, message=asked)
         else:
             for issue in issues if "close" in self.commands else ():
                 if self._is_due(wave, issue.id, ""):
@@ -529,9 +527,6 @@ class _Drive:
         run = self.crew.find(name_of(wave.lead), task)
         last = run.tries[-1] if run is not None and run.tries else None
         return last is None or last.status == INTERRUPTED or last.why != reason
-
-    def _ask_gate(self, lead: Teammate, message: str) -> None:
-        self.driving.as_agent(self._caller(lead.agent), "specflow write", to=GATE, message=message)
 
 
 def _planned(store: Store) -> Wave | None:

@@ -74,14 +74,14 @@ def spawn_team(call: Call, name: str, config: Any) -> Answer:
     if wrong:
         raise Refused("bad_team", f"The team cannot be opened: {'; '.join(wrong)}.", "Correct the config.", wrong=wrong)
     found: Wave | None = None
-    start = _head(call)
+    start, session = _head(call), call.env.get("CLAUDE_CODE_SESSION_ID", "")
 
     def act(work: Work) -> None:
         nonlocal found
         caller = call.actor(work)
         for issue, prompt in prompts.items():
             team.describe(work, f"issue-{issue}", prompt=prompt)
-        fields = {"mode": TEAMS, "decided": "spawn-team", "start": start}
+        fields = {"mode": TEAMS, "decided": "spawn-team", "start": start, "session": session}
         task = work.task(f"wave-{number}")
         found = team.spawn(work, task, caller, as_finn=False, team=name, members=members, **fields)
 
