@@ -264,3 +264,25 @@ def test_a_team_that_a_person_has_opened_is_attended_and_led_by_the_person(stage
     assert driver.returncode == 0, out.decode()[-15000:] + errors.decode()
     assert stage.wave().state == "complete"
     assert {one["state"] for one in stage.ask("specflow status", wave=1)["members"]} == {"stopped"}
+
+
+@proves("S3-TASK-07", "S3-SHUT-05", "S3-HARD-13")
+def test_a_member_starts_when_its_issue_waits_for_nothing_and_what_nobody_read_is_listed(stage: Stage) -> None:
+    body = """
+with open(desk("order"), "a") as file:
+    file.write(f"{name} ")
+if turn == 1 and name == "yeats":
+    print("out of memory")
+    sys.exit(9)
+if name == "swift":
+    write("Yeats", "unread")
+"""
+    stage.play(50, 51, agent=body + GOOD)
+    assert stage.cli("task", "link", "issue-51", "--needs", "issue-50").code == 0
+    stage.drive("--parallel", "2")
+    assert stage.desk("order").read_text() == "yeats yeats swift "
+    told = [data["text"] for data in stage.inbox("w1.finn-mccool") if "w1.yeats#1" in data["text"]]
+    assert [("exit code was 9" in text, "out of memory" in text) for text in told] == [(True, True)]
+    unread = stage.wave_extra()["unread"]
+    texts = {event.stream.partition("/")[2]: event.data["text"] for event in stage.events("message:sent")}
+    assert "unread" in [texts[name] for name in unread[YEATS]]
