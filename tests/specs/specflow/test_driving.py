@@ -12,7 +12,6 @@ import pytest
 from tests.specs.specflow.project import issue
 from tests.specs.specflow.stage import GOOD, Stage
 
-proves = pytest.mark.proves
 FLAG = "CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS"
 KEEP = """
 with open(desk(f"{name}-{turn}.json"), "w") as file:
@@ -34,7 +33,7 @@ def kept(stage: Stage, name: str) -> tuple[dict[str, str], str, list[str], dict[
     return env, brief, words, me
 
 
-@proves("S3-OVR-01", "S3-OVR-03")
+@pytest.mark.proves("S3-OVR-01", "S3-OVR-03")
 def test_the_mode_is_decided_once_by_the_option_or_by_the_variable(stage: Stage) -> None:
     """Each wave is blocked at once, and then aborted."""
     stage.play(
@@ -68,7 +67,9 @@ def test_the_mode_is_decided_once_by_the_option_or_by_the_variable(stage: Stage)
     assert stage.cli("run", "specflow", "--once").json["error"] == "bad_arguments"
 
 
-@proves("S3-ENV-01", "S3-ENV-02", "S3-ENV-03", "S3-ENV-05", "S3-HARD-17", "S3-NAME-07", "S3-TEAM-08", "S3-TEAM-06")
+@pytest.mark.proves(
+    "S3-ENV-01", "S3-ENV-02", "S3-ENV-03", "S3-ENV-05", "S3-HARD-17", "S3-NAME-07", "S3-TEAM-08", "S3-TEAM-06"
+)
 def test_a_member_has_an_environment_and_a_prompt_of_its_own(stage: Stage) -> None:
     old = {"CLAUDE_CODE_TEAM_NAME": "Old", "CLAUDE_CODE_AGENT_ID": "w9.old#1", "CLAUDE_CODE_SESSION_ID": "session-1"}
     stage.env |= {**old, FLAG: "yes", "ISSUE_NUMBER": "9", "MOOT_ISSUE": "9"}
