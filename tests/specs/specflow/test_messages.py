@@ -287,7 +287,8 @@ def test_a_team_is_asked_to_stop_when_its_wave_is_complete_or_aborted(fianna: Pr
     fianna.run("task claim", YEATS, task="issue-50")
     fianna.touch(YEATS, "src/lib/auth.ts")
     refusal = fianna.refusal("specflow request-shutdown")
-    assert {"issue-50", "issue-51", "tier2", "tier3"} <= {*refusal.details["open"]}
+    for what in ("#50", "#51", "Tier 2", "Tier 3"):
+        assert any(one.startswith(what) for one in refusal.details["open"]), what
     fianna.ask("specflow request-shutdown", name="Swift")
     before = fianna.wave()
     fianna.ask("specflow request-shutdown", name="Swift")

@@ -105,6 +105,7 @@ class _Drive:
             while True:
                 head = self.engine.log.head()
                 yield from self._collected(number)
+                yield from self._gates()
                 wave = self._wave(number)
                 if wave.is_live:
                     yield from self._look(wave)
@@ -231,7 +232,6 @@ class _Drive:
             agent, _ = states.agent(self.engine.read(), name)
             if agent.here:  # also those that wait for a message
                 self.driving.setup.presence.stamp(agent.name, agent.incarnation)
-        yield from self._gates()
         self._stop_others(wave)
         yield from self._attended(wave)
         if self.crew.running or gates.queue(self.engine.read()) or not self._is_mine(wave):
