@@ -20,7 +20,7 @@ from concurrent.futures import ThreadPoolExecutor  # noqa: TID253 (this module i
 from functools import partial
 
 from moot.core.deciders.run import INTERRUPTED, StartStage
-from moot.core.errors import Unavailable
+from moot.core.errors import Refused, Unavailable
 from moot.core.record import Record
 from moot.core.timestamps import parse
 from moot.place import locks
@@ -154,9 +154,8 @@ class Crew:
         return tuple(self._seats)
 
     def start(self, run: Run, turn: Turn) -> StageTry:
-        """Start the next turn of a member. Raises if its command is not allowed."""
-        setup, command = self._setup, turn.command
-        pinned, member = commands.granted(setup.consent, command), run.parameters[_MEMBER]
+        """Start the next turn of a member. One whose command is not allowed ends at once."""
+        setup, command, member = self._setup, turn.command, run.parameters[_MEMBER]
         start = StartStage(STAGE, turn.who, command.run, command.timeout, turn.reason)
         self._driving.do(run.id, start)
         lock = locks.CommandLock(setup.state, member)
@@ -174,7 +173,10 @@ class Crew:
             cancel=seat.forced,
             mark=lock.mark,
         )
-        self._attend(seat, partial(commands.run, pinned, given))
+        try:
+            self._attend(seat, partial(commands.run, commands.granted(setup.consent, command), given))
+        except Refused as error:
+            self._attend(seat, partial(_refused, f"{error.message} {error.remedy}"))
         return seat.tried
 
     def stop(self, *members: str, grace: float) -> None:
@@ -257,3 +259,7 @@ class Crew:
                 pass  # its lease lasts longer than one beat
 
         return beat
+
+
+def _refused(why: str) -> None:
+    raise commands.CannotStart(why)

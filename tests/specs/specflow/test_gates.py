@@ -14,8 +14,10 @@ import pytest
 
 from moot.api.verbs.runs.site import site_of
 from moot.core.errors import AwaitedFailed
+from moot.packs.specflow import tree
 from moot.packs.specflow.gates import work_off
 from moot.packs.specflow.reports import BASELINE
+from moot.place import MAIN, Place
 from tests.specs.orchestrator.project import until
 from tests.specs.specflow.project import LEAD, SWIFT, YEATS, Project, issue
 from tests.specs.specflow.test_reports import playwright, spec
@@ -216,6 +218,7 @@ def test_no_gate_passes_without_evidence(make_project: Callable[..., Project]) -
         ({"report": good, "sleep": 60, "says": "so far"}, "timed out after 2s"),
     ]
     gated.project.session().workspace.reload()
+    run: Any = None
     for play, cause in wrong:
         gated.play(contracts=play)
         run = gated.contracts(SWIFT if gated.project.issue(51).failed < 3 else YEATS)
@@ -264,18 +267,41 @@ def test_a_gate_without_a_command_or_with_one_that_cannot_be_started_fails(gated
         toml.write_text(text)
 
 
+@proves("S3-QG-02")
+def test_nothing_runs_before_a_person_allowed_it(gated: Gated) -> None:
+    assert gated.project.cli("allow", "--all", "--revoke").code == 0
+    gated.project.write(SWIFT, "quality-gate", "RUN_CONTRACTS")
+    assert gated.project.refusal("specflow gate").code == "not_allowed"
+    performed(gated.project)
+    assert "moot allow specflow.contracts" in gated.project.texts(SWIFT, "CONTRACT_RESULTS")[-1]
+    assert not gated.ran()
+
+
+@proves("S3-HARD-22")
+def test_without_git_a_digest_of_the_files_takes_the_place_of_the_commit(folder: Path) -> None:
+    place = Place(root=str(folder), state=str(folder / ".moot"), common=None, worktree=MAIN, main_root=None)
+    seen = []
+    for name in ("src/a.ts", BASELINE, "out/regression.json", ".moot/x", "src/b.ts"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("x")
+        seen.append(tree.version(place, ["out/regression.json"]))
+    assert seen[0] == seen[1] == seen[2] == seen[3] != seen[4]
+    assert not tree.uncommitted(place)
+
+
 @proves("S3-LEAD-04", "S3-LEAD-06", "S3-BAR-03", "S3-HARD-11", "S3-HARD-30", "S3-HARD-22")
 def test_tier_2_is_refused_while_something_is_missing_or_to_be_looked_at(gated: Gated) -> None:
     project = gated.project
     gated.ready(YEATS)
     refused = gated.asked("tier2")
-    assert (refused.code, refused.details["missing"]) == ("not_ready", ["#51 (pending)"])
+    assert (refused.code, refused.details["missing"]) == ("not_all_ready", ["#51 (pending)"])
     assert project.unwritten(LEAD, "quality-gate", "RUN_JOURNEY_TIER2 issues:[50]").code == "wrong_issues"
     assert project.unwritten(LEAD, "quality-gate", "RUN_REGRESSION wave:1").code == "tier2_missing"
     assert project.unwritten(LEAD, "quality-gate", "RUN_REGRESSION wave:2").code == "wrong_wave"
     gated.ready(SWIFT)
     project.touch(SWIFT, "src/lib/claimed.ts")
     project.put("src/lib/claimed.ts")
+    project.run("release", SWIFT, what=("src/lib/claimed.ts",))
     project.put("src/lib/pages/[id].ts", "a\n// TODO: Add to index.ts export: Button\n")
     project.put("src/features/auth/Card.tsx", "// TODO: Add to index.ts export\n")
     project.put("notes.md", "// TODO: Add to index.ts export: not a source file\n")
@@ -297,6 +323,7 @@ def test_tier_2_is_refused_while_something_is_missing_or_to_be_looked_at(gated: 
     assert found.details["missing"][1].endswith("export TODO: Button")
     assert gated.asked("tier2", accept=True).details["missing"] == ["src/lib/auth.ts"]  # it is not committed
     project.commit()
+    assert project.refusal("specflow gate", SWIFT, tier="tier2", accept=True).code == "wrong_role"
     (run,) = gated.gate("tier2", accept=True)
     assert run.outcome == "passed"
     accepted = project.events("task:described")
@@ -447,10 +474,7 @@ def test_a_gate_whose_process_was_killed_runs_again_and_its_command_is_ended(gat
     until(lambda: child.exists() and len(child.read_text().split()) == 2, "the command runs")
     project.write(YEATS, "quality-gate", "RUN_CONTRACTS")
     queue = project.ask("specflow status")["gates"]
-    assert [(one["about"], one["running"], one["place"]) for one in queue] == [
-        ("issue-51", True, 0),
-        ("issue-50", False, 1),
-    ]
+    assert [(one["about"], one["place"]) for one in queue] == [("issue-51", 0), ("issue-50", 1)]
     with site_of(project.session()).fork() as site:  # one at a time
         assert not list(work_off(site, project.session().packs.protocol("specflow")))
     os.kill(process.pid, signal.SIGKILL)

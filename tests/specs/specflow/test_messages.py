@@ -212,12 +212,15 @@ def test_nobody_changes_a_barrel_file_while_others_work(fianna: Project) -> None
     fianna.git("add", barrel)
     assert fianna.refusal("guard check", YEATS, hook="pre-commit").code == "barrel_file"
     fianna.git("rm", "-q", "--cached", barrel)
-    fianna.put("src/lib/auth.ts", "2\n")
-    fianna.git("add", "src/lib/auth.ts")
+    for file in ("src/lib/auth.ts", "src/lib/[id].ts"):
+        fianna.put(file, "2\n")
+        fianna.git("add", file)
     refusal = fianna.refusal("guard check", YEATS, hook="pre-commit")
     assert refusal.code == "shared_file_unclaimed"
     assert "TOUCHING_FILE src/lib/auth.ts" in refusal.remedy
-    fianna.touch(YEATS, "src/lib/auth.ts")
+    for file in ("src/lib/auth.ts", "src/lib/[id].ts"):
+        assert file in refusal.details["files"]
+        fianna.touch(YEATS, file)
     fianna.run("guard check", YEATS, hook="pre-commit")
     fianna.run("claim", LEAD, paths=(barrel,))  # the lead may
 

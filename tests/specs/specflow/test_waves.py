@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from moot.core.principal import Actor
-from moot.core.run import EndRun
+from moot.core.run import EndRun, OpenRun
 from moot.core.task import MoveTask
 from moot.packs.specflow import team, waves
 from tests.person import ME
@@ -102,6 +102,10 @@ def test_a_wave_is_closed_with_its_certificates(fianna: Project) -> None:
         close(project)
     assert len(caught.value.details["open"]) == 2  # type: ignore[attr-defined]
     gating(project)
+    asked = {"tier": "contracts", "wave": 1}
+    for name, counts in {"r-1": {"tests": 3, "failed": 1}, "r-2": {"tests": 4, "regression": 2}}.items():
+        steps = (OpenRun(team.PACK, ("contracts",), "issue-50", parameters=asked), EndRun("failed", counts=counts))
+        project.session().commit(lambda work, n=name, steps=steps: [work.do("run", n, step) for step in steps])
     with pytest.raises(Exception, match="cannot be closed"):
         close(project, "c2")  # stale
     assert project.refusal("specflow plan", YEATS).code == "wrong_role"
@@ -118,8 +122,9 @@ def test_a_wave_is_closed_with_its_certificates(fianna: Project) -> None:
         ("Yeats", 50, "closed"),
         ("Swift", 51, "closed"),
     ]
-    numbers = {name: found["report"][name] for name in ("migrations", "gate_runs", "closed", "regressions")}
-    assert numbers == {"migrations": 1, "gate_runs": 0, "closed": 2, "regressions": 0}
+    numbers = {name: number for name, number in found["report"].items() if name != "issues"}
+    gates = {"gate_runs": 2, "tests": 7, "failures": 1, "regressions": 2}
+    assert numbers == {"migrations": 1, "closed": 2, **gates}
     said = project.run("specflow status", wave=1).say
     assert said[0].startswith("Wave 1, Fianna: complete")
     assert [line.split(":")[0].strip() for line in said[1:5]] == ["Yeats", "Swift", "Hamilton", "Keane"]

@@ -111,8 +111,8 @@ class _Drive:
                 elif self._over(wave):
                     break
                 self.crew.wait(head)
-        self.driver.outcome, *report = status_lines(status(self.call, self._wave(number)))
-        yield self._about("report", "\n".join(report), number)
+        yield self._about("report", "\n".join(status_lines(status(self.call, self._wave(number)))), number)
+        self.driver.outcome = f"Wave {number} is {self._wave(number).state}."
 
     def _about(self, what: str, text: str, wave: int) -> DriverStep:
         return DriverStep(what, self.driving.id, f"wave-{wave}", text=text)
@@ -227,6 +227,10 @@ class _Drive:
 
     def _look(self, wave: Wave) -> Iterator[DriverStep]:
         """Do what can be done now."""
+        for name in (*(one.agent for one in wave.members), name_of(wave.lead) if self._is_mine(wave) else ""):
+            agent, _ = states.agent(self.engine.read(), name)
+            if agent.here:  # also those that wait for a message
+                self.driving.setup.presence.stamp(agent.name, agent.incarnation)
         yield from self._gates()
         self._stop_others(wave)
         yield from self._attended(wave)
@@ -237,15 +241,28 @@ class _Drive:
             yield from self._led(wave, [one for one in issues if one.status == READY])
             return
         yield from self._attended(wave, quiet=True)
-        blocks = [one for one in team.issues_of(self.engine.read(), wave.issues) if one.status == BLOCKED]
-        if blocks and not self.crew.running:
-            ways = [command_line("specflow decide", str(one.number), "resume", options=REASON) for one in blocks]
-            raise AwaitedFailed(
-                "issues_blocked",
-                "\n".join(["These issues are blocked:", *bullets([f"#{one.number}: {one.why}" for one in blocks])]),
-                f"Resume, reassign or defer each, then run this again: {', '.join(f'`{way}`' for way in ways)}.",
-                issues=[one.number for one in blocks],
-            )
+        if not self.crew.running:
+            raise self._stuck(team.issues_of(self.engine.read(), wave.issues))
+
+    def _stuck(self, issues: list[Issue]) -> AwaitedFailed:
+        """The error when nobody works, and issues are open."""
+        left = [one for one in issues if one.status not in (READY, DEFERRED)]
+        left = [one for one in left if not one.task.waits] or left
+        ways = [
+            command_line("specflow decide", str(one.number), "resume" if one.status else "defer", options=REASON)
+            for one in left
+        ]
+        return AwaitedFailed(
+            "issues_blocked",
+            "\n".join(
+                [
+                    "These issues wait for a decision:",
+                    *bullets([f"#{one.number}: {one.why or 'it has no agent'}" for one in left]),
+                ]
+            ),
+            f"Resume, reassign or defer each, then run this again: {', '.join(f'`{way}`' for way in ways)}.",
+            issues=[one.number for one in left],
+        )
 
     def _is_mine(self, wave: Wave) -> bool:
         """Whether the driver is the lead."""
@@ -315,8 +332,9 @@ class _Drive:
                 return
         vain = [*takewhile(lambda one: one.status != PASSED or one.why == _NUDGE, reversed(tries))]
         crashes = sum(one.status != INTERRUPTED for one in vain)
-        if run is not None and issue is not None and crashes > self.settings["respawns"]:
-            self.call.commit(partial(self._block, wave, member, vain[0].reason, run))
+        if crashes > self.settings["respawns"]:
+            if issue is not None:
+                self.call.commit(partial(self._block, wave, member, vain[0].reason, run))
             return
         command, resume = self.commands.get(member.command), self.commands.get("resume")
         if command is None:
@@ -375,7 +393,7 @@ class _Drive:
             return prompts.first(wave, member, issue, given, ())
         role = self.pack.role(ISSUE)
         assert role is not None, "the roles of this pack are its own"
-        base = prompts.brief(self.place.root, self.settings)
+        base = prompts.brief(self.place.root, self.settings) or ""
         if not base and wave.mode == TEAMS:
             base = brief_of(self.call.packs, self.pack, role).text
         part = (

@@ -124,8 +124,14 @@ def _queue(runs: Sequence[Run]) -> Iterator[dict[str, Any]]:
     gates = [run for run in runs if run.open and "tier" in run.parameters]
     running = [run for run in gates if run.running is not None]
     for place, run in enumerate((*running, *(run for run in gates if run not in running)), 1 - len(running)):
-        by = name_of(run.parameters.get("by", ""))
-        yield {"place": place, "run": run.id, "tier": run.parameters["tier"], "about": run.task, "by": by}
+        yield {
+            "place": place,
+            "running": not place,
+            "run": run.id,
+            "tier": run.parameters["tier"],
+            "about": run.task,
+            "by": name_of(run.parameters.get("by", "")),
+        }
 
 
 def _files(store: Store, wave: Wave) -> Iterator[dict[str, Any]]:

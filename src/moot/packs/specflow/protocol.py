@@ -227,10 +227,10 @@ class Specflow(Protocol):
         )
 
     def is_shared(self, path: str) -> bool:
-        return _meets((path,), self.settings["shared"])
+        return _meets((paths.escape(path),), self.settings["shared"])
 
     def is_barrel(self, path: str) -> bool:
-        return _meets((path,), self._barrels())
+        return _meets((paths.escape(path),), self._barrels())
 
     def _barrels(self) -> list[str]:
         """The patterns of barrel files."""
@@ -250,7 +250,8 @@ class Specflow(Protocol):
             return
         if not committed and member.agent in wave.stopping:
             raise stopping(wave)
-        if self.barrel_rule(work, wave) and _meets(files, self._barrels()):
+        asked = [paths.escape(one) for one in files] if committed else files
+        if self.barrel_rule(work, wave) and _meets(asked, self._barrels()):
             raise Refused(
                 "barrel_file",
                 f"While agents work side by side, nobody changes a barrel file: {', '.join(files[:5])}.",
@@ -259,9 +260,9 @@ class Specflow(Protocol):
                 paths=list(files[:20]),
             )
         if committed:
-            mine = [one.paths for one in work.claims().live.values() if same_agent(one.holder, actor.principal)]
-            held = [path for some in mine for path in some]
-            missing = [path for path in files if self.is_shared(path) and not _meets((path,), held)]
+            mine = [one for one in work.claims().live.values() if same_agent(one.holder, actor.principal)]
+            held = [path for one in mine for path in one.paths]
+            missing = [one for one in files if self.is_shared(one) and not _meets((paths.escape(one),), held)]
             if missing:
                 first = command_line("specflow broadcast", f"TOUCHING_FILE {missing[0]}")
                 raise Held(

@@ -87,8 +87,8 @@ class Wave(Record):
         return next((one for one in self.members if same_agent(one.agent, principal)), None)
 
     def role_of(self, principal: str) -> str:
-        """The recorded role; empty for somebody outside the team."""
-        if same_agent(principal, self.lead):
+        """The recorded role; empty for an agent outside the team. A person can always act for the lead."""
+        if same_agent(principal, self.lead) or principal.startswith("person:"):
             return LEAD
         return found.role if (found := self.member(principal)) else ""
 
@@ -193,8 +193,8 @@ def actor_of(wave: Wave, principal: str) -> Actor:
 
 
 def only_lead(wave: Wave, principal: str) -> None:
-    """Raise unless this is the lead of the wave, or a person, who decides for a lead without a model."""
-    if wave.role_of(principal) != LEAD and not principal.startswith("person:"):
+    """Raise unless this is the lead of the wave."""
+    if wave.role_of(principal) != LEAD:
         raise Refused(
             "wrong_role",
             f"Only the {LEAD} of {wave.team} ({name_of(wave.lead)}) can do that; {name_of(principal)} is "

@@ -150,7 +150,7 @@ def _is_known(call: Call, issue: int) -> bool:
 
 
 def _head(call: Call) -> str:
-    from moot.packs.specflow.gates import head
+    from moot.packs.specflow.tree import head
 
     return head(call.place)
 
