@@ -229,6 +229,26 @@ def test_no_gate_passes_without_evidence(make_project: Callable[..., Project]) -
     assert not (gated.project.root / "x").exists()
 
 
+@pytest.mark.proves("S3-QG-02")
+def test_a_gate_knows_where_its_report_belongs_and_the_contracts_also_whose_they_are(
+    make_project: Callable[..., Project],
+) -> None:
+    code = "import os, sys; open(sys.argv[1], 'w').write(sys.argv[2] % os.environ['ISSUE_NUMBER'])"
+    words = [sys.executable, "-c", code, "{report}", '<testsuite><testcase name="%s"/></testsuite>']
+    toml = f"[run.specflow]\ncontracts = {json.dumps(words)}\n[pack.specflow.reports]\ncontracts = 'report.xml'\n"
+    gated = Gated(make_project(toml), "One.")
+    for agent in (YEATS, SWIFT, YEATS):  # the report of the run before is there
+        run = gated.contracts(agent)
+        assert run.outcome == "passed", run.reason
+        assert json.loads(gated.project.session().blob(run.tries[0].answer)) == {"tests": {run.task[6:]: "pass"}}
+    named = gated.project.root / "moot.toml"
+    named.write_text(named.read_text().replace("{report}", "report.xml"))
+    gated.project.write(SWIFT, "quality-gate", "RUN_CONTRACTS")
+    gated.project.session().workspace.reload()
+    performed(gated.project)
+    assert "{report}" in gated.project.texts(SWIFT, "CONTRACT_RESULTS")[-1]
+
+
 @pytest.mark.proves("S3-HARD-20", "S3-QG-02")
 def test_a_gate_without_a_command_or_with_one_that_cannot_be_started_fails(gated: Gated) -> None:
     toml = gated.project.root / "moot.toml"
