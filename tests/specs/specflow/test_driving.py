@@ -14,7 +14,6 @@ from tests.specs.orchestrator.project import PATIENCE, until
 from tests.specs.specflow.project import FIANNA, SWIFT, YEATS, issue
 from tests.specs.specflow.stage import GOOD, Stage
 
-proves = pytest.mark.proves
 FLAG = "CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS"
 KEEP = """
 with open(desk(f"{name}-{turn}.json"), "w") as file:
@@ -41,7 +40,7 @@ def statuses(stage: Stage, member: str) -> list[str]:
     return [one.status for run in stage.runs_of(member) for one in run.tries]
 
 
-@proves("S3-OVR-01", "S3-OVR-03")
+@pytest.mark.proves("S3-OVR-01", "S3-OVR-03")
 def test_the_mode_is_decided_once_by_the_option_or_by_the_variable(stage: Stage) -> None:
     """Each wave is blocked at once, and then aborted."""
     stage.play(
@@ -75,7 +74,9 @@ def test_the_mode_is_decided_once_by_the_option_or_by_the_variable(stage: Stage)
     assert stage.cli("run", "specflow", "--once").json["error"] == "bad_arguments"
 
 
-@proves("S3-ENV-01", "S3-ENV-02", "S3-ENV-03", "S3-ENV-05", "S3-HARD-17", "S3-NAME-07", "S3-TEAM-08", "S3-TEAM-06")
+@pytest.mark.proves(
+    "S3-ENV-01", "S3-ENV-02", "S3-ENV-03", "S3-ENV-05", "S3-HARD-17", "S3-NAME-07", "S3-TEAM-08", "S3-TEAM-06"
+)
 def test_a_member_has_an_environment_and_a_prompt_of_its_own(stage: Stage) -> None:
     old = {"CLAUDE_CODE_TEAM_NAME": "Old", "CLAUDE_CODE_AGENT_ID": "w9.old#1", "CLAUDE_CODE_SESSION_ID": "session-1"}
     stage.env |= {**old, FLAG: "yes", "ISSUE_NUMBER": "9", "MOOT_ISSUE": "9"}
@@ -118,7 +119,7 @@ def test_a_member_has_an_environment_and_a_prompt_of_its_own(stage: Stage) -> No
     assert not (stage.root / "EXECUTED").exists()
 
 
-@proves("S3-TEAM-10", "S3-HARD-04", "S3-TEAM-09", "S3-INSP-01")
+@pytest.mark.proves("S3-TEAM-10", "S3-HARD-04", "S3-TEAM-09", "S3-INSP-01")
 def test_an_idle_member_is_resumed_by_mail_in_its_own_session_and_a_crashed_one_keeps_its_mail(stage: Stage) -> None:
     """Yeats waits for a word from Swift; Swift crashes first, and finds in its second turn what Yeats wrote to it."""
     body = """
@@ -162,7 +163,7 @@ if name == "swift" and turn == 2:
     assert stage.wave().state == "complete"
 
 
-@proves("S3-ISS-05", "S3-HARD-13")
+@pytest.mark.proves("S3-ISS-05", "S3-HARD-13")
 def test_a_member_that_cannot_be_started_or_does_nothing_is_blocked_after_its_starts(stage: Stage) -> None:
     body = "print('thinking'); sys.exit(0 if name == 'yeats' else 3)"
     stage.play(50, 51, settings="respawns = 1", agent=body, resume=body)
@@ -179,7 +180,7 @@ def test_a_member_that_cannot_be_started_or_does_nothing_is_blocked_after_its_st
     assert again["error"] == "not_allowed"
 
 
-@proves("S3-SHUT-03", "S3-HARD-16", "S3-LEAD-03")
+@pytest.mark.proves("S3-SHUT-03", "S3-HARD-16", "S3-LEAD-03")
 def test_a_member_that_is_asked_to_stop_finishes_or_is_ended_after_the_grace_time(stage: Stage) -> None:
     """Yeats completes its issue while it is asked to stop. Swift does not end, so its issue waits for a decision."""
     body = """
@@ -216,7 +217,7 @@ if name == "yeats":
     assert [stage.issue(n).status for n in (50, 51)] == ["closed", "deferred"]
 
 
-@proves("S3-BAR-05", "S3-BAR-03", "S3-LEAD-06")
+@pytest.mark.proves("S3-BAR-05", "S3-BAR-03", "S3-LEAD-06")
 def test_the_lead_gets_the_open_exports_once_or_a_person_decides(stage: Stage) -> None:
     agent = """
 path = f"src/lib/{name}.ts"
@@ -246,7 +247,7 @@ commit("src/lib/index.ts", "export all")
     assert (me["name"], me["roles"], brief.count("src/lib/")) == ("w2.finn-mccool", ["waves-controller"], 2)
 
 
-@proves("S3-WAVE-07", "S3-TEAM-06")
+@pytest.mark.proves("S3-WAVE-07", "S3-TEAM-06")
 def test_a_team_that_a_person_has_opened_is_attended_and_led_by_the_person(stage: Stage) -> None:
     prompt = 'My prompt with "quotes", `$(touch EXECUTED)`\nand ü.' * 10_000
     stage.play(50, 51, agent=KEEP + GOOD)

@@ -279,7 +279,10 @@ class _Drive:
             for run in self.gate.result():
                 self.failed += run.outcome == FAILED and run.parameters["tier"] != gates.CONTRACTS
                 text = one_line(run.reason or run.id, 300)
-                yield DriverStep(run.outcome, run.id, run.task, f"the gate {run.parameters['tier']}", text=text)
+                took = sum(one.seconds or 0 for one in run.tries)
+                yield DriverStep(
+                    run.outcome, run.id, run.task, f"the gate {run.parameters['tier']}", text=text, seconds=took
+                )
             self.gate = None
         if self.gate is None and gates.queue(self.engine.read()):
             self.gate = self.crew.aside(self._work_off)

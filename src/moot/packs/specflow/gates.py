@@ -55,6 +55,7 @@ CONTRACTS, TIER2, TIER3 = "contracts", "tier2", "tier3"
 JOURNEYS, REGRESSION = "journeys", "regression"
 RESULTS = {CONTRACTS: "CONTRACT_RESULTS", TIER2: "JOURNEY_TIER2_RESULTS", TIER3: "REGRESSION_RESULTS"}
 LOCK = f"{PACK}.gates"
+REPORT = "{report}"
 _TAIL = 2000  # characters of the output, where no report names the failed tests
 _LONGEST = 100_000  # characters of a result
 
@@ -291,6 +292,8 @@ class _Gate:
             raise StageError(f"there is no file for journeys: {', '.join(missing)}")
         if command is None:
             raise StageError(f"moot.toml has no command `{stage}` in [run.{PACK}]")
+        if path and any(word.rpartition("=")[2] == path for word in command.run):  # consent would cover its content
+            raise StageError(f"the command `{stage}` names its report: write {REPORT} in the place of {path}")
         if stage == REGRESSION and accept and not path:
             raise StageError(f"no report of it is named in [pack.{PACK}], so there is nothing to accept")
         old = contents.read(place.root, [BASELINE] if stage == REGRESSION else [])
@@ -319,10 +322,13 @@ class _Gate:
 
     def _run(self, stage: str, pinned: PinnedHandler, files: tuple[str, ...], lock: locks.CommandLock) -> int:
         """Run the command to its end. Returns its exit code."""
+        own = {"MOOT_RUN": self.run.id, "MOOT_STAGE": stage}
+        if self.asked["tier"] == CONTRACTS:  # the tests of neighbours, who are not done, may fail meanwhile
+            own["ISSUE_NUMBER"] = own["MOOT_ISSUE"] = str(self.asked["issues"][0])
         given = commands.CommandInput(
             brief="",
             env=self.site.env,
-            own={"MOOT_RUN": self.run.id, "MOOT_STAGE": stage},
+            own=own,
             alive=self._alive,
             show=self.show,
             hold=(lock.file,),
@@ -330,6 +336,7 @@ class _Gate:
             mark=lock.mark,
             cancel=self.cancel,
             files=files,
+            words={REPORT: self.settings["reports"].get(stage, REPORT)},
             apart=False,
         )
         self.ran = ran = commands.run(pinned, given)

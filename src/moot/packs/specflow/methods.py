@@ -51,7 +51,7 @@ class Team(PackMethods):
         """Decide on a blocked issue, as the lead."""
         return self._ask("specflow decide", locals())
 
-    def status(self, wave: int | None = None) -> dict[str, Any]:
+    def status(self, *, wave: int | None = None) -> dict[str, Any]:
         return self._ask("specflow status", locals())
 
     def catalogue(self) -> list[dict[str, Any]]:

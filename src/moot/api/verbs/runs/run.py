@@ -87,9 +87,7 @@ def run(
                 f"`{command_line('run', name[:80])}` drives its agents.",
             )
         if max is not None and (once or max < 1):
-            raise Usage(
-                "bad_arguments", "--max must be at least 1, and cannot be combined with --once.", "Use one of them."
-            )
+            raise Usage("bad_arguments", "--max must be at least 1, and not go with --once.", "Use one of them.")
         wanted = DriveOptions(
             most=1 if once else max,
             tasks=tuple(dict.fromkeys(task)),
