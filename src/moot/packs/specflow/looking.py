@@ -105,7 +105,7 @@ def _members(call: Call, wave: Wave, runs: Sequence[Run]) -> Iterator[dict[str, 
             "process": locks.left_of(call.place.state, one.agent) or None,
             "task": next(iter(queries.tasks_held_by(store, agent.principal)), None),
             "unread": unread[0] if unread is not None else 0,
-            "active": iso(now - silent) if silent < now else None,
+            "active": iso(now - silent) if agent.here else None,
         }
 
 

@@ -280,4 +280,5 @@ def _joined(work: Work, name: str, *roles: str) -> Actor:
     known = work.agent(name)
     mine = known.incarnation if known.here else None
     state = work.do("agent", name, Join(roles=tuple(dict.fromkeys(roles)), client=DRIVEN, incarnation=mine))
+    work.facts.ensure_stamped(state.name, state.incarnation)  # it does not count as silent before its first call
     return Actor(principal=state.principal, roles=state.roles)
