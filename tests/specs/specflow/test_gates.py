@@ -14,9 +14,9 @@ import pytest
 
 from moot.api.verbs.runs.site import site_of
 from moot.core.errors import AwaitedFailed
-from moot.packs.specflow import tree
+from moot.packs.specflow import evidence
+from moot.packs.specflow.evidence import BASELINE
 from moot.packs.specflow.gates import work_off
-from moot.packs.specflow.reports import BASELINE
 from moot.place import MAIN, Place
 from tests.specs.orchestrator.project import until
 from tests.specs.specflow.project import LEAD, SWIFT, YEATS, Project, issue
@@ -283,9 +283,9 @@ def test_without_git_a_digest_of_the_files_takes_the_place_of_the_commit(folder:
     for name in ("src/a.ts", BASELINE, "out/regression.json", ".moot/x", "src/b.ts"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text("x")
-        seen.append(tree.version(place, ["out/regression.json"]))
+        seen.append(evidence.version(place, ["out/regression.json"]))
     assert seen[0] == seen[1] == seen[2] == seen[3] != seen[4]
-    assert not tree.uncommitted(place)
+    assert not evidence.uncommitted(place)
 
 
 @pytest.mark.proves("S3-LEAD-04", "S3-LEAD-06", "S3-BAR-03", "S3-HARD-11", "S3-HARD-30", "S3-HARD-22")
