@@ -29,8 +29,8 @@ from moot.core.principal import name_of, same_agent
 from moot.core.text import REASON, bullets, command_line, fence, one_line
 from moot.packs.specflow import evidence, gates, lead, migrations, team
 from moot.packs.specflow.looking import runs_of, status, status_lines
-from moot.packs.specflow.protocol import CONTRACTS, blocked
-from moot.packs.specflow.team import BLOCKED, DB, DEFERRED, FIXED, GATE, ISSUE, LEAD, READY, SUBAGENTS, TEAMS, Teammate
+from moot.packs.specflow.protocol import CONTRACTS, TIER2, TIER3, blocked
+from moot.packs.specflow.team import BLOCKED, DEFERRED, FIXED, GATE, ISSUE, LEAD, READY, SUBAGENTS, TEAMS, Teammate
 from moot.place import VARIABLE
 from moot.runs.answers import last_block
 from moot.runs.crew import Crew, Turn
@@ -195,21 +195,20 @@ class _Drive:
     def _judged(self, wave: Wave, ended: Ended) -> tuple[str, str, Callable[[Work], object] | None]:
         """How a turn has ended, why, and what else its commit stores."""
         member, wrong = wave.member(ended.member), ended.how
-        issue = self._issue(member) if member is not None else None
         if ended.forced:
             return INTERRUPTED, "it was ended after its grace time", None
-        if issue is not None and issue.status:
-            return PASSED, issue.status, None
+        if member is not None and (status := self._issue(member).status):
+            return PASSED, status, None
         if ended.adopted and not wrong:
             return INTERRUPTED, "its driver ended before it", None
-        if issue is not None and member is not None and wave.mode == SUBAGENTS and not wrong:
+        if member is not None and wave.mode == SUBAGENTS and not wrong:
             word, about, rest = (*last_block(ended.output).split(None, 2), "", "", "")[:3]
-            if about == f"#{issue.number}" and word == "READY_FOR_CLOSURE":
-                asked = partial(gates.open_gate, wave=wave, tier=CONTRACTS, issues=[issue.number])
+            if about == f"#{member.issue}" and word == "READY_FOR_CLOSURE":
+                asked = partial(gates.open_gate, wave=wave, tier=CONTRACTS, issues=[member.issue or 0])
                 return PASSED, READY, partial(asked, settings=self.settings)
-            if about == f"#{issue.number}" and word == "BLOCKED" and rest:
+            if about == f"#{member.issue}" and word == "BLOCKED" and rest:
                 return PASSED, BLOCKED, partial(blocked, member=member, reason=rest)
-        if issue is not None and (wave.mode == SUBAGENTS or "resume" not in self.commands):
+        if member is not None and (wave.mode == SUBAGENTS or "resume" not in self.commands):
             wrong = wrong or "it ended without READY_FOR_CLOSURE or BLOCKED"
         last = f"; it wrote last:\n{ended.output[-_LAST:]}" if ended.output else ""
         if not wrong:
@@ -225,9 +224,9 @@ class _Drive:
             agent = self._agent(name)
             if agent.here:  # also those that wait for a message
                 self.driving.setup.presence.stamp(agent.name, agent.incarnation)
-        for member in (one for one in wave.members if one.agent not in self.crew.running):
+        for member in (one for one in wave.agents if one.agent not in self.crew.running):
             issue = self._issue(member)
-            if issue is not None and issue.status == READY and issue.task.phase == "working":
+            if issue.status == READY and issue.task.phase == "working":
                 self.driving.as_agent(self._caller(member.agent), "task complete", task=issue.id)
         self._stop_others(wave)
         yield from self._attended(wave)
@@ -303,69 +302,54 @@ class _Drive:
 
     def _attended(self, wave: Wave, *, quiet: bool = False) -> Iterator[DriverStep]:
         """Start the turns that are due. `quiet`: nothing else happens, so agents that wait do so in vain."""
-        options = self.driving.options
-        most = 1 if wave.mode == SUBAGENTS else options.parallel or len(wave.members)
-        for member in wave.members:
-            busy = len(self.crew.running) >= most or (wave.mode == SUBAGENTS and gates.queue(self.engine.read()))
-            if member.role in (DB, GATE) or busy or {member.agent} & {*self.crew.running, *wave.stopping}:
-                continue
+        most = 1 if wave.mode == SUBAGENTS else self.driving.options.parallel or len(wave.members)
+        for member in wave.agents:
+            if len(self.crew.running) >= most or (wave.mode == SUBAGENTS and gates.queue(self.engine.read())):
+                return
             issue = self._issue(member)
-            if issue is None or not (issue.status or issue.task.waits):
+            is_away = member.agent in (*self.crew.running, *wave.stopping)
+            if not (is_away or issue.status or issue.task.waits):
                 yield from self._started(wave, member, issue, quiet=quiet)
 
-    def _started(self, wave: Wave, member: Teammate, issue: Issue | None, *, quiet: bool) -> Iterator[DriverStep]:
-        """Start the next turn of a member, if one is due. After too many crashes, its issue is blocked."""
-        task = issue.id if issue is not None else None
-        run = self.crew.find(member.agent, task)
-        tries = run.tries if run is not None else ()
-        last, reason = (tries[-1], f"Your last turn has ended: {tries[-1].reason}") if tries else (None, "")
+    def _started(self, wave: Wave, member: Teammate, issue: Issue, *, quiet: bool) -> Iterator[DriverStep]:
+        """Start the next turn of an agent, if one is due. After too many crashes, its issue is blocked."""
+        run = self.crew.run_of(member.agent, issue.id, wave=wave.number)
+        last, reason = (run.tries[-1], f"Your last turn has ended: {run.tries[-1].reason}") if run.tries else (None, "")
         if last is not None and last.status == PASSED and last.reason == _IDLE:
-            reason = "You have new mail." if self._has_news(member, last.at) else _NUDGE if quiet and issue else ""
-            if not reason:
+            reason = "You have new mail." if self._has_news(member, last.at) else _NUDGE
+            if reason == _NUDGE and not quiet:
                 return
-        vain = [*takewhile(lambda one: one.status != PASSED or one.why == _NUDGE, reversed(tries))]
-        crashes = sum(one.status != INTERRUPTED for one in vain)
-        if crashes > self.settings["respawns"]:
-            if run is not None and issue is not None:
-                self.call.commit(partial(_give_up, wave, member, run, vain[0].reason))
+        vain = [*takewhile(lambda one: one.status != PASSED or one.why == _NUDGE, reversed(run.tries))]
+        if sum(one.status != INTERRUPTED for one in vain) > self.settings["respawns"]:
+            self.call.commit(partial(_give_up, wave, member, run, vain[0].reason))
             return
         command, resume = self.commands.get(member.command), self.commands.get("resume")
         if command is None:
             raise Refused("no_commands", f"[run.specflow] has no command {member.command!r}.", "Add it to moot.toml.")
         again = wave.mode == TEAMS and last is not None and (last.status == PASSED or last.command == command.run)
         if again and resume is not None:
-            about = {"task": task or "your work", "waiting": _WAITING[True]}
-            command, brief = resume, _filled("resume", reason=one_line(reason, 2000), **about)
+            text = _filled("resume", reason=one_line(reason, 2000), task=issue.id, waiting=_WAITING[True])
+            command = resume
         else:
-            brief = self._prompt(wave, member, issue)
-        if issue is not None and issue.task.phase == "open":
+            text = self._prompt(wave, member, issue)
+        if issue.task.phase == "open":
             self.driving.as_agent(self._caller(member.agent), "task claim", task=issue.id)
-        yield self._start(wave, member, issue, command, brief, reason if reason == _NUDGE else "")
+        yield self._start(wave, member, run, command, text, reason if reason == _NUDGE else "")
 
     def _start(
-        self,
-        wave: Wave,
-        member: Teammate,
-        issue: Issue | None,
-        command: Handler,
-        brief: str,
-        reason: str,
-        task: str = "",
+        self, wave: Wave, member: Teammate, run: Run, command: Handler, brief: str, reason: str = ""
     ) -> DriverStep:
         """Start a command as this member, or as the lead."""
-        mine = [run for run in runs_of(self.engine.read(), wave) if run.parameters.get("member") == member.agent]
-        who, number = f"{member.agent}#{1 + sum(len(run.tries) for run in mine)}", str(wave.number)
+        mine = [one for one in runs_of(self.engine.read(), wave) if one.parameters.get("member") == member.agent]
+        who, number = f"{member.agent}#{1 + sum(len(one.tries) for one in mine)}", str(wave.number)
+        issue = str(team.issue_number(str(run.task)) or "")
         own = {VARIABLE: self.place.root, "MOOT_TEAM": wave.team, "MOOT_WAVE": number, "WAVE_NUMBER": number}
-        words = {}
-        if issue is not None:
-            words["{issue}"] = own["MOOT_ISSUE"] = own["ISSUE_NUMBER"] = str(issue.number)
-        if FLAG in self.call.env:
-            own[FLAG] = self.call.env[FLAG]
+        own |= {"MOOT_ISSUE": issue, "ISSUE_NUMBER": issue} if issue else {}
+        own |= {FLAG: self.call.env[FLAG]} if FLAG in self.call.env else {}
         if wave.mode == TEAMS and member.role != LEAD:
             parent = wave.session or wave.id
             own |= zip(_NAMES, (wave.team, who, member.name, member.role, parent), strict=True)
         session = uuid5(NAMESPACE_URL, f"{self.call.identity()}/{member.agent if wave.mode == TEAMS else who}")
-        run = self.crew.run_of(member.agent, task or (issue.id if issue is not None else None), wave=wave.number)
         turn = Turn(
             command=command,
             brief=brief,
@@ -374,27 +358,27 @@ class _Drive:
             reason=reason,
             own=own,
             hides=_HIDDEN,
-            words={**words, "{session}": str(session)},
+            words={"{session}": str(session), "{issue}": issue},
         )
         last = self.crew.start(run, turn)
         about: dict[str, Any] = {"stage": last.stage, "attempt": last.attempt, "who": who, "seconds": command.timeout}
         return DriverStep("started", run.id, run.task, **about, text=" ".join(command.run))
 
-    def _prompt(self, wave: Wave, member: Teammate, issue: Issue | None) -> str:
+    def _prompt(self, wave: Wave, member: Teammate, issue: Issue) -> str:
         """The text of a first turn: the prompt that was given for the agent, unchanged, or what moot makes of it.
 
         In the mode of teams, who it is comes last. What others wrote into an issue is fenced, so that it cannot be
         mistaken for moot's own words.
         """
-        parts = [self.call.blob(member.prompt).decode()] if member.prompt else []
-        if issue is not None and not member.prompt:
+        if member.prompt:
+            parts = [self.call.blob(member.prompt).decode()]
+        else:
             said = "\n\n".join(filter(None, (issue.text, *(f"Comment: {one}" for one in issue.comments))))
             about = {"number": issue.number, "name": issue.name, "wave": wave.number}
             parts = [self._base(wave), _filled("issue", text=fence(said or "(no text)"), **about)]
             parts += [self._alone(wave, issue) if wave.mode == SUBAGENTS else self._together(issue)]
         if wave.mode == TEAMS:
-            of = f", for issue #{issue.number}" if issue is not None else ""
-            me = {"member": member.name, "role": member.role, "agent": member.agent, "issue": of}
+            me = {"member": member.name, "role": member.role, "agent": member.agent, "issue": issue.number}
             parts.append(_filled("member", wave=wave.number, team=wave.team, **me))
         return "\n\n".join(filter(None, parts))
 
@@ -447,8 +431,8 @@ class _Drive:
         output = self.call.blob(last.output).decode("utf-8", "replace")[-_LAST:] if last.output else ""
         return "\n".join(filter(None, (last.reason, *last.problems, output)))
 
-    def _issue(self, member: Teammate) -> Issue | None:
-        return team.issues_of(self.engine.read(), (member.issue,))[0] if member.issue else None
+    def _issue(self, member: Teammate) -> Issue:
+        return team.issues_of(self.engine.read(), (member.issue or 0,))[0]
 
     def _agent(self, name: str) -> Agent:
         return states.agent(self.engine.read(), name)[0]
@@ -472,14 +456,12 @@ class _Drive:
         passed = [(gate or {}).get("commit") == now for gate in (wave.tier2, wave.tier3)]
         exports = [one for one in evidence.exports(self.place, wave.start) if issues and one not in wave.accepted]
         if self.failed >= self.settings["attempts"]:
-            raise AwaitedFailed(
-                "gates_failed",
-                f"The gates of wave {wave.number} failed {self.failed} times.",
-                "Look at them, then run this again.",
-            )
+            said = f"The gates of wave {wave.number} failed {self.failed} times."
+            raise AwaitedFailed("gates_failed", said, "Look at them, then run this again.")
         if exports:
             said = "\n".join(bullets(exports, most=len(exports)))
-            if "lead" not in self.commands or not self._is_due(wave, wave.id, said):
+            run = self.crew.run_of(me.agent, wave.id, wave=wave.number) if "lead" in self.commands else None
+            if run is None or not _is_due(run, said):
                 raise AwaitedFailed(
                     "open_exports",
                     f"These exports are open:\n{said}",
@@ -487,26 +469,26 @@ class _Drive:
                     exports=exports,
                 )
             brief = _filled("exports", wave=wave.number, exports=said)
-            yield self._start(wave, me, None, self.commands["lead"], brief, said, task=wave.id)
+            yield self._start(wave, me, run, self.commands["lead"], brief, said)
         elif issues and not all(passed):
-            numbers = ", ".join(f"#{one.number}" for one in issues)
-            asked = f"RUN_REGRESSION wave:{wave.number}" if passed[0] else f"RUN_JOURNEY_TIER2 issues:[{numbers}]"
+            asked = gates.request_text(self.engine.read(), TIER3 if passed[0] else TIER2)
             self.driving.as_agent(self._caller(me.agent), "specflow write", to=GATE, message=asked)
         else:
             for issue in issues if "close" in self.commands else ():
-                if self._is_due(wave, issue.id, ""):
-                    yield self._start(wave, me, issue, self.commands["close"], issue.name, "")
+                run = self.crew.run_of(me.agent, issue.id, wave=wave.number)
+                if _is_due(run):
+                    yield self._start(wave, me, run, self.commands["close"], issue.name)
                     return
             self.call.commit(partial(self._close, wave, now))
 
     def _close(self, wave: Wave, version: str, work: Work) -> None:
         lead.close(work, wave, version, team.actor_of(wave, wave.lead), retired=False)
 
-    def _is_due(self, wave: Wave, task: str, reason: str) -> bool:
-        """Whether a command of the lead has not yet run for this reason."""
-        run = self.crew.find(name_of(wave.lead), task)
-        last = run.tries[-1] if run is not None and run.tries else None
-        return last is None or last.status == INTERRUPTED or last.why != reason
+
+def _is_due(run: Run, reason: str = "") -> bool:
+    """Whether a command of the lead has not yet run for this reason."""
+    last = run.tries[-1] if run.tries else None
+    return last is None or last.status == INTERRUPTED or last.why != reason
 
 
 def _give_up(wave: Wave, member: Teammate, run: Run, reason: str, work: Work) -> None:

@@ -285,16 +285,22 @@ class _Gate:
         place, written, accept = self.site.place, self.settings["reports"], self.asked["accept"]
         path = written.get(stage, "")
         self.version = evidence.version(place, written.values())
-        if self.asked["tier"] != CONTRACTS and (dirty := evidence.uncommitted(place)):
-            raise StageError(f"tracked files have changes that are not committed: {', '.join(dirty)}")
-        if missing := [file for file in files if not os.path.isfile(os.path.join(place.root, file))]:
-            raise StageError(f"there is no file for journeys: {', '.join(missing)}")
-        if command is None:
-            raise StageError(f"moot.toml has no command `{stage}` in [run.{PACK}]")
-        if path and any(word.rpartition("=")[2] == path for word in command.run):  # consent would cover its content
-            raise StageError(f"the command `{stage}` names its report: write {REPORT} in the place of {path}")
-        if stage == REGRESSION and accept and not path:
-            raise StageError(f"no report of it is named in [pack.{PACK}], so there is nothing to accept")
+        dirty = evidence.uncommitted(place) if self.asked["tier"] != CONTRACTS else []
+        missing = [file for file in files if not os.path.isfile(os.path.join(place.root, file))]
+        nothing = stage == REGRESSION and accept and not path
+        named = command is not None and any(word.rpartition("=")[2] == path for word in command.run)
+        obstacles = {
+            f"tracked files have changes that are not committed: {', '.join(dirty)}": dirty,
+            f"there is no file for journeys: {', '.join(missing)}": missing,
+            f"moot.toml has no command `{stage}` in [run.{PACK}]": command is None,
+            # consent would cover the content of its report
+            f"the command `{stage}` names its report: write {REPORT} in the place of {path}": path and named,
+            f"no report of {stage} is named in [pack.{PACK}], so there is nothing to accept": nothing,
+        }
+        for why, is_so in obstacles.items():
+            if is_so:
+                raise StageError(why)
+        assert command is not None
         old = contents.read(place.root, [BASELINE] if stage == REGRESSION else [])
         known = {} if accept else evidence.baseline_of(old.files.get(BASELINE))["tests"]
         before = contents.read(place.root, [path] if path else [])
@@ -304,16 +310,18 @@ class _Gate:
             if now == before or path not in now.files:
                 raise StageError(f"{path} was not written by this run (exit code {code})")
             self.tests = evidence.tests_of(now.files[path], place.root)
-        failed = [test for test, how in self.tests.items() if how == FAIL]
+        self.worse = dict.fromkeys((test for test, how in self.tests.items() if how == FAIL), "failed")
         self.counts["tests"] += sum(how != SKIPPED for how in self.tests.values())
-        self.counts["failed"] += len(failed)
-        self.worse = dict.fromkeys(failed, "failed")
+        self.counts["failed"] += len(self.worse)
+        failed = bool(self.worse)
         if path and stage == REGRESSION:
             self._compare(known)
-        if code and not (path and stage == REGRESSION and failed):
+        if code and not (failed and stage == REGRESSION):
             raise StageError(f"exit code {code}")
         if stage == REGRESSION:
-            self._write_baseline(known, contents.digests_of([BASELINE], old))
+            at, commit = self.site.wall(), evidence.head(place) or None
+            data = evidence.baseline(self.tests or known, at=at, wave=self.asked["wave"], commit=commit)
+            contents.write(place.root, {BASELINE: data}, contents.digests_of([BASELINE], old))
 
     def _alive(self) -> None:
         with suppress(Unavailable):  # the command goes on
@@ -357,11 +365,6 @@ class _Gate:
         self.worse = {test: name for name in WORSE for test in classes[name]}
         if self.worse:
             raise StageError(", ".join(f"{self.counts[name]} {name}" for name in WORSE if self.counts[name]))
-
-    def _write_baseline(self, known: Mapping[str, str], before: Mapping[str, str]) -> None:
-        at, wave, commit = self.site.wall(), self.asked["wave"], evidence.head(self.site.place) or None
-        data = evidence.baseline(self.tests or known, at=at, wave=wave, commit=commit)
-        contents.write(self.site.place.root, {BASELINE: data}, before)
 
     # --- what follows ------------------------------------------------------------------------------------------------
 
@@ -452,16 +455,21 @@ def gate(call: Call, tier: str | None, *, accept: bool) -> Answer:
     return Answer(result=[], more=_performed(call, site, _ask(call, tier, accept=accept) if tier else ""))
 
 
+def request_text(store: Store, tier: str) -> str:
+    """The message with which the lead asks for a gate of the live wave."""
+    wave = team.live(store)
+    due = [one for one in team.issues_of(store, wave.issues if wave else ()) if one.status != DEFERRED]
+    if tier == TIER2:
+        return f"RUN_JOURNEY_TIER2 issues:[{', '.join(f'#{one.number}' for one in due)}]"
+    return f"RUN_REGRESSION wave:{wave.number if wave else 0}"
+
+
 def _ask(call: Call, tier: str, *, accept: bool) -> str:
     """Ask for a gate, as its message does. Returns the id of its run."""
-    spec = call.packs.find(next(kind for kind, of in TIERS.items() if of == tier), PACK)
-    wave = team.live(call.engine.read())
-    assert spec is not None
-    about: dict[str, Any] = {"wave": wave.number if wave is not None else 0}
-    if tier == TIER2:
-        due = team.issues_of(call.engine.read(), wave.issues if wave is not None else ())
-        about = {"issues": [one.number for one in due if one.status != team.DEFERRED]}
-    saying = call.packs.saying(call, spec, {"type": spec.word, **about, **({"accept": True} if accept else {})})
+    kind, data = call.packs.typed(request_text(call.engine.read(), tier)) or ("", {})
+    spec = call.packs.find(kind, PACK)
+    assert spec is not None, "the text is one of a message of this pack"
+    saying = call.packs.saying(call, spec, {"type": kind, **data, **({"accept": True} if accept else {})})
 
     def act(work: Work) -> None:
         call.packs.hear(work, saying.replace(sender=call.actor(work)))
@@ -478,22 +486,19 @@ def _performed(call: Call, site: Site, asked: str) -> Iterator[Answer]:
     from moot.runs.seats import listen
 
     protocol: Any = call.packs.protocol(PACK)
-
-    def result() -> Run:
-        run: Run = states.state(call.engine.read(), "run", asked)[0]
-        return run
-
     with interruptible():
-        while queue(call.engine.read()):
+        while any(asked in ("", run.id) for run in queue(call.engine.read())):
+            performed = 0
             for run in work_off(site, protocol, show=call.output):
+                performed += 1
                 if run.id != asked:
                     yield Answer(result=run, say=(_line(run),))
-            if asked and not result().open:
-                break
-            listen(site)
+            if not performed:
+                listen(site)
     if not asked:
         return
-    if (run := result()).outcome != PASSED:
+    run = states.state(call.engine.read(), "run", asked)[0]
+    if run.outcome != PASSED:
         log = command_line("run log", asked)
         raise AwaitedFailed(
             "gate_failed", f"The gate {asked} {run.outcome}: {run.reason}", f"`{log}` shows what it wrote.", run=asked
@@ -503,9 +508,8 @@ def _performed(call: Call, site: Site, asked: str) -> Iterator[Answer]:
 
 def _line(run: Run) -> str:
     counts = ", ".join(f"{number} {name}" for name, number in run.counts.items())
-    return f"{run.id}: {run.parameters['tier']} of {run.task} {run.outcome}{f' ({counts})' if counts else ''}" + (
-        f": {run.reason}" if run.reason else ""
-    )
+    said = f"{run.id}: {run.parameters['tier']} of {run.task} {run.outcome}"
+    return "".join((said, f" ({counts})" if counts else "", f": {run.reason}" if run.reason else ""))
 
 
 RUN_GATE = Verb(

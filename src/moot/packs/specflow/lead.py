@@ -298,31 +298,31 @@ def tell_if_all_ready(work: Work, wave: Wave) -> None:
 
 
 def request_shutdown(call: Call, name: str | None, abort: str | None) -> Answer:
-    from moot.packs.specflow.evidence import version
+    from moot.packs.specflow import evidence
     from moot.place.locks import is_alive
 
     reports = call.packs.protocol(PACK).settings["reports"]
-    now = version(call.place, reports.values()) if name is None and abort is None else ""
+    version = evidence.version(call.place, reports.values()) if name is None and abort is None else ""
     driven = is_alive(call.place.state, PACK)
-    done: list[tuple[Wave, list[str]]] = []
+    now = team.live(call.engine.read())
 
     def act(work: Work) -> None:
         caller, wave = call.actor(work), team.running(work)
         team.only_lead(wave, caller.principal)
-        names = [one.agent for one in wave.members]
         if abort is not None:
             abort_wave(work, wave, abort)
         elif name is None:
-            close(work, wave, now, caller, retired=not driven)
+            close(work, wave, version, caller, retired=not driven)
         else:
-            names = [team.recipient(wave, name, caller.principal)]
-            describe(work, wave.id, stopping=[*dict.fromkeys((*wave.stopping, *names))])
-        done[:] = [(Wave.of_task(work.task(wave.id)), names)]
+            stopping = (*wave.stopping, team.recipient(wave, name, caller.principal))
+            describe(work, wave.id, stopping=[*dict.fromkeys(stopping)])
 
     call.commit(act)
-    ((wave, names),) = done
+    wave = team.wave(call.engine.read(), now.number if now is not None else 0)
+    assert wave is not None, "the commit was for it"
+    names = wave.stopping if name is not None else [one.agent for one in wave.members]
     said = f"{wave.team} is {wave.state}." if name is None else f"Asked to stop: {', '.join(names)}."
-    return Answer(result={"wave": wave.number, "state": wave.state, "agents": names}, say=(said,))
+    return Answer(result={"wave": wave.number, "state": wave.state, "agents": [*names]}, say=(said,))
 
 
 def close(work: Work, wave: Wave, commit: str, actor: Actor, *, retired: bool = True) -> None:

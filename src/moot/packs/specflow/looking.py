@@ -240,7 +240,8 @@ def overdue(call: Call) -> Callable[[Work], None] | None:
     if wave is None:
         return None
     found = [one.message for one in queries.overdue(store, call.clock.wall_seconds(), _MOST, _MOST)]
-    late = [one for one in found if wave.role_of(one.sender) and not _told(store, one.thread)]
+    mine = [one for one in found if wave.role_of(one.sender)]
+    late = [one for one in mine if all(said.sender != "moot" for said in queries.thread(store, one.thread))]
 
     def decide(work: Work) -> None:
         for one in late:
@@ -248,10 +249,6 @@ def overdue(call: Call) -> Callable[[Work], None] | None:
             team.tell(work, (one.sender, wave.lead), said, one.thread)
 
     return decide if late else None
-
-
-def _told(store: Store, thread: str) -> bool:
-    return any(one.sender == "moot" for one in queries.thread(store, thread))
 
 
 def _gate(call: Call, wave: Wave) -> Iterator[Concern]:
