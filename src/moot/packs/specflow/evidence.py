@@ -15,7 +15,6 @@ a decision.
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
 
 from moot.core import paths
 from moot.core.claims import STREAM, Claimed, Lapsed, Released
@@ -31,14 +30,15 @@ from moot.views import states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-    from typing import Any
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from typing import Any, TypeVar
 
     from moot.api.call import Call
     from moot.engine.engine import Engine
     from moot.packs.specflow.team import Wave
     from moot.place import Place
 
+    Answer = TypeVar("Answer")
     Case = tuple[tuple[str, ...], str]  # the parts of a test's id, and how it ended
 
 PASS, FAIL, SKIPPED = "pass", "fail", "skipped"
@@ -210,8 +210,7 @@ def head(place: Place) -> str:
     """The commit that is checked out; empty before the first one, and outside git."""
     if place.common is None:
         return ""
-    with _git(place) as git:
-        return git.ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}", fails=True)
+    return _asked(place, lambda git: git.ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}", fails=True))
 
 
 def version(place: Place, reports: Iterable[str]) -> str:
@@ -231,25 +230,23 @@ def version(place: Place, reports: Iterable[str]) -> str:
 
 def in_history(place: Place, commit: str) -> bool:
     """Whether HEAD contains this commit. Outside git, nobody can tell."""
-    if place.common is None:
-        return True
-    with _git(place) as git:
-        return not git.fails("merge-base", "--is-ancestor", commit, "HEAD")
+    return place.common is None or _asked(
+        place, lambda git: not git.fails("merge-base", "--is-ancestor", commit, "HEAD")
+    )
 
 
 def uncommitted(place: Place) -> list[str]:
     """The tracked files with changes that are not committed, besides the baseline."""
     if place.common is None:
         return []
-    with _git(place) as git:
-        lines = git.listed("status", "--porcelain", "-z", "--no-renames", "--untracked-files=no")
+    words = ("status", "--porcelain", "-z", "--no-renames", "--untracked-files=no")
+    lines = _asked(place, lambda git: git.listed(*words))
     return [path for path in (os.fsdecode(line[3:]) for line in lines) if path != BASELINE]
 
 
-@contextmanager
-def _git(place: Place) -> Iterator[Git]:
+def _asked(place: Place, question: Callable[[Git], Answer]) -> Answer:
     try:
-        yield Git(git_directory(place), place.root)
+        return question(Git(git_directory(place), place.root))
     except GitFailed as error:
         raise _unknown(str(error)) from error
 
@@ -294,9 +291,9 @@ def _changed(place: Place, start: str) -> dict[str, str]:
     """How each file differs from the commit: (A)dded, (M)odified, (D)eleted."""
     if place.common is None or not start:
         return {}
-    with _git(place) as git:
-        words = git.listed("diff", "--name-status", "-z", "--no-renames", *NO_DRIVERS, start, "--")
-        new = git.listed("ls-files", "--others", "--exclude-standard", "-z")
+    compared = ("diff", "--name-status", "-z", "--no-renames", *NO_DRIVERS, start, "--")
+    words = _asked(place, lambda git: git.listed(*compared))
+    new = _asked(place, lambda git: git.listed("ls-files", "--others", "--exclude-standard", "-z"))
     pairs = [*zip(words[1::2], words[::2], strict=True), *((path, b"A") for path in new)]
     return {os.fsdecode(path): status.decode() for path, status in sorted(pairs)}
 

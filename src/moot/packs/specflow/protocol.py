@@ -93,6 +93,19 @@ class Specflow(Protocol):
             raise no_messages(wave)
         saying = prepared(work, saying.replace(sender=sender))
         saying = accepted(self.pack, saying, _bad_tables(saying))
+        to_all = saying.spec.to == ("@all",)
+        usual = wave.everybody_but(sender.principal) if to_all else (wave.agent_in(saying.spec.to[0]),)
+        to = saying.to or usual
+        found = wave.role_of(to[0])
+        if not to_all and found not in saying.spec.to:
+            raise Refused(
+                "wrong_recipient",
+                f"A {kind} goes to the {' or '.join(saying.spec.to)}; {to[0]} is {found or 'not in the team'}.",
+                f"Write it to {saying.spec.to[0]}.",
+                type=kind,
+                required=list(saying.spec.to),
+                found=found,
+            )
         member = wave.member(sender.principal)
         own = member.issue if member is not None else None
         if kind in _OWN and saying.data["issue"] != own:
@@ -103,7 +116,7 @@ class Specflow(Protocol):
                 issue=own,
             )
         within = saying.within or self.settings["within"] if saying.spec.wants == "answer" else None
-        saying = saying.replace(to=saying.to or self._to(wave, saying), within=within)
+        saying = saying.replace(to=to, within=within)
         if kind in TIERS:
             from moot.packs.specflow.gates import asked
 
@@ -121,12 +134,6 @@ class Specflow(Protocol):
             from moot.packs.specflow.lead import tell_if_all_ready
 
             tell_if_all_ready(work, wave)
-
-    def _to(self, wave: Wave, saying: Saying) -> tuple[str, ...]:
-        """Who gets it: the whole team, or the one agent in the role that the message is for."""
-        if saying.spec.to == ("@all",):
-            return wave.everybody_but(saying.sender.principal)
-        return (wave.agent_in(saying.spec.to[0]),)
 
     def answer(self, work: Work, wave: Wave, kind: str, data: Mapping[str, Any], to: str, asked: str = "") -> None:
         """Send a message of a service to this mailbox. `asked`: the request that it answers and settles."""

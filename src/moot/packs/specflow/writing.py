@@ -16,43 +16,25 @@ from moot.views import states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
     from moot.api.call import Call
     from moot.api.protocol import MessageType
     from moot.engine.engine import Outcome
     from moot.engine.unit_of_work import Work
-    from moot.packs.specflow.team import Wave
 
 ALL = "@all"
 
 
 def write(call: Call, to: str, message: str, within: float | None) -> Answer:
     _check(to=to, message=message)
-    typed = _typed(call, message, "write")
-
-    def recipients(wave: Wave, sender: str) -> tuple[str, ...]:
-        found = team.recipient(wave, to, sender)
-        if typed is not None and wave.role_of(found) not in typed[0].to:
-            raise Refused(
-                "wrong_recipient",
-                f"A {typed[0].name} goes to the {' or '.join(typed[0].to)}; {to} is {wave.role_of(found)}.",
-                f"Write it to {typed[0].to[0]}.",
-                type=typed[0].name,
-                required=list(typed[0].to),
-                found=wave.role_of(found),
-            )
-        return (found,)
-
-    return _written(_said(call, message, typed, recipients, within))
+    return _written(_said(call, message, _typed(call, message, "write"), to, within))
 
 
 def broadcast(call: Call, message: str) -> Answer:
     _check(message=message)
     typed = _typed(call, message, "broadcast")
-
-    outcome = _said(call, message, typed, lambda wave, sender: wave.everybody_but(sender))
+    outcome = _said(call, message, typed)
     return _written(outcome) if typed is None else _touched(call, typed[1]["path"], outcome)
 
 
@@ -84,9 +66,10 @@ def _said(
     call: Call,
     message: str,
     typed: tuple[MessageType, dict[str, Any]] | None,
-    recipients: Callable[[Wave, str], tuple[str, ...]],
+    address: str | None = None,
     within: float | None = None,
 ) -> Outcome:
+    """Store it for this address, or for the whole team."""
     saying = call.packs.saying(call, typed[0], {"type": typed[0].word, **typed[1]}) if typed is not None else None
 
     def act(work: Work) -> None:
@@ -96,7 +79,8 @@ def _said(
             raise no_messages(wave)
         if not role:
             team.only_lead(wave, sender.principal)
-        to = recipients(wave, sender.principal)
+        me = sender.principal
+        to = (team.recipient(wave, address, me),) if address is not None else wave.everybody_but(me)
         if saying is not None:
             call.packs.hear(work, saying.replace(sender=sender, to=to, within=within))
             return
