@@ -176,14 +176,19 @@ def _member(planned: Wave, entry: Mapping[str, Any], commands: Mapping[str, list
 
 def _faults(call: Call, members: Iterable[Teammate]) -> Iterator[str]:
     """What is wrong with single members."""
-    known = {"agent", *call.settings.runs.get(PACK, {})}
+    from moot.api.verbs.effects.allow import commands_of, consent_of
+
+    commands = {one.stage: one for one in commands_of(call) if one.pack == PACK}
+    allowed = consent_of(call)
     for one in members:
         if one.role == ISSUE and one.issue is None:
             yield f"{one.name}: an issue agent needs an issue; plan one, or add `issue`"
         elif one.issue is not None and not states.task(call.engine.read(), f"issue-{one.issue}")[0].exists:
             yield f"{one.name}: there is no planned issue #{one.issue}"
-        if one.command not in known:
+        if one.command not in ("agent", *commands):
             yield f"{one.name}: its command is not one of [run.{PACK}]"
+        if one.role == ISSUE and one.command in commands and allowed.granted(commands[one.command]) is None:
+            yield f"{one.name}: nobody has allowed its command (`moot allow`)"
         if one.role != ISSUE and one.issue is not None:
             yield f"{one.name}: only an issue agent has an issue"
         if one.role == LEAD:

@@ -310,11 +310,12 @@ def ready(work: Work, member: Teammate | None, certificate: str, stale: str = ""
             f"Ask for a run, and name the one that passed: `{command_line('specflow write', GATE, 'RUN_CONTRACTS')}`.",
             certificate=certificate,
         )
-    if issue.task.phase != "working" or not same_agent(issue.task.holder or "", holder):
+    held = issue.task.phase == "working" and same_agent(issue.task.holder or "", holder)
+    if not held or issue.status == BLOCKED:
         raise Refused(
             "not_in_progress",
-            f"{issue.id} is {issue.task.state}, and held by {issue.task.holder or 'nobody'}.",
-            f"Claim it first: `{command_line('task claim', issue.id)}`.",
+            f"{issue.id} is {issue.status or issue.task.state}, and held by {issue.task.holder or 'nobody'}.",
+            f"A blocked issue waits for the {LEAD}. Claim any other first: `{command_line('task claim', issue.id)}`.",
             task=issue.id,
         )
     team.describe(work, issue.id, status=READY, certificate=certificate, why="")
@@ -327,6 +328,13 @@ def blocked(work: Work, member: Teammate | None, reason: str, told: Wave | None 
     `told`: the wave whose lead is told, if its agent does not say it itself.
     """
     issue, holder = _own(work, member)
+    if issue.task.phase == "done":
+        raise Refused(
+            "not_in_progress",
+            f"{issue.id} is completed.",
+            f"Only the {LEAD} gives it back, after a failed gate; write to it.",
+            task=issue.id,
+        )
     team.describe(work, issue.id, status=BLOCKED, why=reason)
     work.do("task", issue.id, FlagTask(reason=f"blocked: {reason}"), pack=PACK)
     work.do("claims", "", ReleaseAll(holder=holder, reason=f"#{issue.number} is blocked"))
