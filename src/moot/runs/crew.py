@@ -110,6 +110,7 @@ class Crew:
         self._bell, self._ring = os.pipe()
         os.set_blocking(self._bell, False)
         self._looked = 0.0
+        self._known: tuple[int, list[Run]] = (-1, [])
         self.closing = False
 
     def __enter__(self) -> Self:
@@ -138,8 +139,10 @@ class Crew:
     # --- members -----------------------------------------------------------------------------------------------------
 
     def runs(self) -> list[Run]:
-        """The open runs of members, oldest first."""
-        return [run for run in self._driving.open_runs() if run.repeats and _MEMBER in run.parameters]
+        """The open runs of members, oldest first. They are asked for often, so they are kept until the log grows."""
+        if (head := self._driving.engine.log.head()) != self._known[0]:
+            self._known = head, [run for run in self._driving.open_runs() if _MEMBER in run.parameters]
+        return self._known[1]
 
     def find(self, member: str, task: str | None) -> Run | None:
         """The open run of a member for this task."""

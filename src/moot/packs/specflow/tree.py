@@ -16,7 +16,7 @@ from moot.core.claims import STREAM, Claimed, Lapsed, Released
 from moot.core.errors import Refused
 from moot.guard.hooks import git_directory
 from moot.packs.specflow.migrations import scan
-from moot.packs.specflow.protocol import TODO
+from moot.packs.specflow.protocol import EXPORT
 from moot.packs.specflow.reports import BASELINE
 from moot.place import ignore_case
 from moot.place.git import NO_DRIVERS, Git, GitFailed
@@ -118,7 +118,7 @@ def findings(
 
 
 def exports(place: Place, start: str) -> list[str]:
-    """The open export TODOs, for the lead who consolidates them."""
+    """The open exports, for the lead who consolidates them."""
     return [*_exports(place.root, _changed(place, start))]
 
 
@@ -143,15 +143,15 @@ def _changed(place: Place, start: str) -> dict[str, str]:
 
 
 def _exports(root: str, changed: Iterable[str]) -> Iterator[str]:
-    """The open export TODOs: `path:line`, and the text after it."""
+    """The open exports: `path:line`, and the text after it."""
     for path in changed:
         whole = os.path.join(root, path)
         if path.endswith(_SOURCES) and os.path.isfile(whole) and not os.path.islink(whole):
             with open(whole, encoding="utf-8", errors="replace") as file:
                 for number, line in enumerate(file, 1):
-                    _, found, text = line.partition(TODO)
+                    _, found, text = line.partition(EXPORT)
                     if found:
-                        yield f"{path}:{number}: export TODO{text.rstrip()}"
+                        yield f"{path}:{number}: export{text.rstrip()}"
 
 
 def _migrations(root: str, folder: str, changed: Mapping[str, str], assigned: Container[int]) -> Iterator[str]:
