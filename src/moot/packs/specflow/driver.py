@@ -438,6 +438,7 @@ class _Drive:
                 ready(work, member, me, gate.id, {})
 
             self.call.commit(act)
+            self.driving.as_agent(self._caller(member.agent), "task complete", task=issue.id)
         elif gate.outcome == FAILED and issue.failed >= self.settings["attempts"]:
             self.call.commit(
                 partial(self._block, wave, member, f"the contract gate failed ({gate.id}): {gate.reason}", None)
