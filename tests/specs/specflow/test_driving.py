@@ -267,7 +267,7 @@ def test_a_team_that_a_person_has_opened_is_attended_and_led_by_the_person(stage
     assert {one["state"] for one in stage.ask("specflow status", wave=1)["members"]} == {"stopped"}
 
 
-@proves("S3-TASK-07", "S3-SHUT-05", "S3-HARD-13")
+@pytest.mark.proves("S3-TASK-07", "S3-SHUT-05", "S3-HARD-13")
 def test_a_member_starts_when_its_issue_waits_for_nothing_and_what_nobody_read_is_listed(stage: Stage) -> None:
     body = """
 with open(desk("order"), "a") as file:
