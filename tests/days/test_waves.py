@@ -6,6 +6,7 @@ import json
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,6 +14,9 @@ from tests.specs.orchestrator.project import until
 from tests.specs.specflow.conftest import folder
 from tests.specs.specflow.project import YEATS, issue
 from tests.specs.specflow.stage import GOOD, REPORT, Stage
+
+if TYPE_CHECKING:
+    from moot.core.run import Run
 
 __all__ = ["folder"]
 
@@ -37,7 +41,8 @@ SUITE = """
 if turn == 1:
     os.makedirs("reports", exist_ok=True)
     with open("reports/regression.xml", "w") as file:
-        file.write('<testsuite><testcase classname="tests/e2e/journey_a_one.spec.ts" name="one"><failure/></testcase></testsuite>')
+        case = '<testcase classname="tests/e2e/journey_a_one.spec.ts" name="one"><failure/></testcase>'
+        file.write(f"<testsuite>{case}</testsuite>")
     sys.exit(1)
 """
 
@@ -75,7 +80,7 @@ def test_five_issues_in_two_layers_with_all_that_happens(stage: Stage) -> None:
     assert {*json.loads((stage.root / ".specflow/baseline.json").read_text())["tests"].values()} == {"pass"}
 
 
-def failed(stage: Stage) -> list[object]:
+def failed(stage: Stage) -> list[Run]:
     from moot.views import queries
 
     every = queries.things(stage.session().engine.read(), "run", ended=True)
