@@ -69,7 +69,9 @@ def facts(call: Call, settings: Mapping[str, Any], kind: str, data: Mapping[str,
     if kind == "READY_FOR_CLOSURE":
         run = states.state(store, "run", str(data.get("certificate")))[0]
         gone = run.outcome == PASSED and not tree.in_history(place, commit_of(run))
-        return {"stale": f"its commit {commit_of(run)} is not in the history of HEAD"} if gone else {}
+        if gone or run.outcome != PASSED:
+            return {"stale": f"its commit {commit_of(run)} is not in the history of HEAD"}
+        return {"changed": [*tree.changed(place, commit_of(run))]}
     wave = team.live(store)
     if kind == "RUN_CONTRACTS" or wave is None:
         return {}

@@ -352,7 +352,7 @@ def ready(work: Work, member: Teammate, actor: Actor, certificate: str, facts: M
         if run.task != issue.id
         else f"it has not passed ({run.outcome or 'it has not ended'})"
         if run.outcome != PASSED
-        else facts.get("stale", "")
+        else facts.get("stale", "") or _overtaken(work, actor, facts.get("changed", ()))
     )
     if wrong:
         raise Refused(
@@ -370,6 +370,13 @@ def ready(work: Work, member: Teammate, actor: Actor, certificate: str, facts: M
         )
     team.describe(work, issue.id, status=READY, certificate=certificate, why="")
     work.do("claims", "", ReleaseAll(holder=actor.principal, reason=f"#{issue.number} is ready"))
+
+
+def _overtaken(work: Work, actor: Actor, changed: Iterable[str]) -> str:
+    """Which of the files that an agent holds changed after its gate ran."""
+    held = [path for one in work.claims().live.values() if one.holder == actor.principal for path in one.paths]
+    touched = [one for one in changed if _meets((paths.escape(one),), held)]
+    return f"{', '.join(touched[:5])} changed since it ran" if touched else ""
 
 
 def blocked(work: Work, member: Teammate, reason: str) -> None:

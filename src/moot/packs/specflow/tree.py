@@ -106,20 +106,20 @@ def findings(
     start: the commit at which the wave started. held: the patterns that were claimed in this wave. migrations: their
     folder. assigned: the numbers that were given away.
     """
-    changed, fold = _changed(place, start), ignore_case(place)
+    files, fold = changed(place, start), ignore_case(place)
     known = [paths.compiled(one, fold=fold) for one in held]
-    shared = {path: paths.literal(path, fold=fold) for path in changed if is_shared(path)}
+    shared = {path: paths.literal(path, fold=fold) for path in files if is_shared(path)}
     unclaimed = [path for path, one in shared.items() if not any(paths.meet(one, two) for two in known)]
     return [
-        *_exports(place.root, changed),
+        *_exports(place.root, files),
         *(f"{path}: changed without a claim in this wave" for path in unclaimed),
-        *_migrations(place.root, migrations, changed, assigned),
+        *_migrations(place.root, migrations, files, assigned),
     ]
 
 
 def exports(place: Place, start: str) -> list[str]:
     """The open exports, for the lead who consolidates them."""
-    return [*_exports(place.root, _changed(place, start))]
+    return [*_exports(place.root, changed(place, start))]
 
 
 def held_since(engine: Engine, position: int) -> set[str]:
@@ -131,7 +131,7 @@ def held_since(engine: Engine, position: int) -> set[str]:
     return found
 
 
-def _changed(place: Place, start: str) -> dict[str, str]:
+def changed(place: Place, start: str) -> dict[str, str]:
     """How each file differs from the commit: (A)dded, (M)odified, (D)eleted."""
     if place.common is None or not start:
         return {}
