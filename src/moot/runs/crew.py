@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import os
 import queue
+import select
 import time
 from concurrent.futures import ThreadPoolExecutor  # noqa: TID253 (this module itself is loaded on demand)
 from functools import partial
@@ -211,8 +212,11 @@ class Crew:
             locks.end_what_is_left(self._setup.state, ended.member)  # its files
 
     def wait(self, after: int, seconds: float = _BEAT) -> None:
-        """Wait until there is an event past `after`, a turn has ended, or the time is over. Five looks a second."""
-        time.sleep(max(0.0, self._looked + _LOOK - time.monotonic()))
+        """Wait until a turn has ended, there is an event past `after`, or the time is over.
+
+        Events alone give at most five looks a second.
+        """
+        select.select([self._bell], [], [], max(0.0, self._looked + _LOOK - time.monotonic()))
         if self._ended.empty():
             next(self._driving.engine.log.follow(after, seconds, self._bell), None)
         self._looked = time.monotonic()

@@ -127,7 +127,7 @@ class Stage(Project):
         lines += ['reports = { contracts = "reports/contracts.xml", regression = "reports/regression.xml" }']
         lines += ["[run.specflow]"]
         for name, body in self.scripts.items():
-            is_gate = name in ("contracts", "regression")
+            is_gate = name in ("contracts", "journeys", "regression")
             self.put(f"tools/{name}.py", (GATE if is_gate else PREAMBLE) + body)
             command = [sys.executable, f"tools/{name}.py", *([name] if is_gate else self.words.get(name, []))]
             lines.append(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 from tests.runs.pipelines.conftest import is_running
 from tests.specs.orchestrator.project import PATIENCE, until
 from tests.specs.specflow.project import FIANNA, SWIFT, YEATS, issue
-from tests.specs.specflow.stage import GOOD, Stage
+from tests.specs.specflow.stage import GOOD, REPORT, Stage
 
 FLAG = "CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS"
 KEEP = """
@@ -291,3 +292,30 @@ if name == "swift":
     unread = stage.wave_extra()["unread"]
     texts = {event.stream.partition("/")[2]: event.data["text"] for event in stage.events("message:sent")}
     assert "unread" in [texts[name] for name in unread[YEATS]]
+
+
+@pytest.mark.proves("S3-HARD-15")
+def test_an_interrupt_ends_a_gate_and_an_agent_and_the_next_driver_goes_on(stage: Stage) -> None:
+    """Yeats sleeps in its first turn while the contracts of Swift run."""
+    sleep = """
+import time
+def sleep(name):
+    with open(os.path.join("..", "desk", name), "w") as file:
+        file.write(str(os.getpid()))
+    time.sleep(600)
+"""
+    agent = f"{sleep}sleep('yeats.up') if (name, turn) == ('yeats', 1) else None\n{GOOD}"
+    stage.play(50, 51, agent=agent, contracts=f"{sleep}sleep('contracts.up') if turn == 1 else None\n{REPORT}")
+    driver = stage.start_driving("--parallel")
+    pids = []
+    for name in ("yeats", "contracts"):
+        file = stage.desk(f"{name}.up")
+        until(lambda file=file: file.exists() and file.read_text(), name)
+        pids.append(int(file.read_text()))
+    driver.send_signal(signal.SIGTERM)
+    driver.communicate(timeout=PATIENCE)
+    assert driver.returncode == 130
+    assert not any(map(is_running, pids))
+    stage.drive()
+    assert stage.wave().state == "complete"
+    assert statuses(stage, YEATS) == ["interrupted", "passed"]

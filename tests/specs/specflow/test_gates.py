@@ -161,6 +161,7 @@ def test_each_request_gets_a_run_of_its_own_and_a_result_in_the_order_of_the_log
     assert gated.ran() == [[CONTRACTS], [CONTRACTS], [JOURNEYS, SIGNUP, "--reporter=json"], [CONTRACTS]]
     (yeats,) = project.inbox(YEATS, "CONTRACT_RESULTS")
     assert (yeats["text"], yeats["data"]["run"], yeats["data"]["issue"]) == ("CONTRACT_RESULTS PASS", runs[1].id, 50)
+    assert runs[1].id in project.voice("inbox", "--all", agent=YEATS).out
     assert [data["data"]["run"] for data in project.inbox(SWIFT, "CONTRACT_RESULTS")] == [runs[0].id, runs[2].id]
     asked = [data["data"]["run"] for data in project.inbox("w1.keane", "RUN_CONTRACTS")]
     assert asked == [run.id for run in runs]

@@ -237,28 +237,9 @@ class _Drive:
             yield from self._led(wave, [one for one in issues if one.status == READY])
             return
         yield from self._attended(wave, quiet=True)
-        if not self.crew.running:
-            raise self._stuck(team.issues_of(self.engine.read(), wave.issues))
-
-    def _stuck(self, issues: list[Issue]) -> AwaitedFailed:
-        """The error when nobody works, and issues are open."""
-        left = [one for one in issues if one.status not in (READY, DEFERRED)]
-        left = [one for one in left if not one.task.waits] or left
-        ways = [
-            command_line("specflow decide", str(one.number), "resume" if one.status else "defer", options=REASON)
-            for one in left
-        ]
-        return AwaitedFailed(
-            "issues_blocked",
-            "\n".join(
-                [
-                    "These issues wait for a decision:",
-                    *bullets([f"#{one.number}: {one.why or 'it has no agent'}" for one in left]),
-                ]
-            ),
-            f"Resume, reassign or defer each, then run this again: {', '.join(f'`{way}`' for way in ways)}.",
-            issues=[one.number for one in left],
-        )
+        left = [one.number for one in issues if one.status not in (READY, DEFERRED)]
+        if left and not self.crew.running:
+            raise _stuck(team.issues_of(self.engine.read(), left))
 
     def _is_mine(self, wave: Wave) -> bool:
         """Whether the driver is the lead."""
@@ -483,6 +464,20 @@ class _Drive:
 
     def _close(self, wave: Wave, version: str, work: Work) -> None:
         lead.close(work, wave, version, team.actor_of(wave, wave.lead), retired=False)
+
+
+def _stuck(issues: list[Issue]) -> AwaitedFailed:
+    """The error when nobody works, and these issues are open."""
+    left = [one for one in issues if not one.task.waits] or issues
+    ways = [(str(one.number), "resume" if one.status else "defer") for one in left]
+    commands = [command_line("specflow decide", *way, options=REASON) for way in ways]
+    said = bullets([f"#{one.number}: {one.why or 'it has no agent'}" for one in left])
+    return AwaitedFailed(
+        "issues_blocked",
+        "\n".join(["These issues wait for a decision:", *said]),
+        f"Resume, reassign or defer each, then run this again: {', '.join(f'`{one}`' for one in commands)}.",
+        issues=[one.number for one in left],
+    )
 
 
 def _is_due(run: Run, reason: str = "") -> bool:

@@ -261,21 +261,21 @@ def _unknown(why: str) -> Refused:
 def findings(call: Call, wave: Wave) -> list[str]:
     """What the lead must look at before Tier 2, each with its path. What it has accepted is among them."""
     place, settings = call.place, call.packs.protocol(team.PACK).settings
-    changed, fold = _changed(place, wave.start), ignore_case(place)
+    files, fold = changed(place, wave.start), ignore_case(place)
     held = _held_since(call.engine, call.engine.log.read(0, 1, f"task/{wave.id}")[0].position)
     known = [paths.compiled(one, fold=fold) for one in held]
-    shared = {path: paths.literal(path, fold=fold) for path in changed if is_shared(path, settings)}
+    shared = {path: paths.literal(path, fold=fold) for path in files if is_shared(path, settings)}
     unclaimed = [path for path, one in shared.items() if not any(paths.meet(one, two) for two in known)]
     return [
-        *_exports(place.root, changed),
+        *_exports(place.root, files),
         *(f"{path}: changed without a claim in this wave" for path in unclaimed),
-        *_migrations(call, settings["migrations"], changed),
+        *_migrations(call, settings["migrations"], files),
     ]
 
 
 def exports(place: Place, start: str) -> list[str]:
     """The open exports, for the lead who consolidates them."""
-    return [*_exports(place.root, _changed(place, start))]
+    return [*_exports(place.root, changed(place, start))]
 
 
 def _held_since(engine: Engine, position: int) -> set[str]:
@@ -287,7 +287,7 @@ def _held_since(engine: Engine, position: int) -> set[str]:
     return found
 
 
-def _changed(place: Place, start: str) -> dict[str, str]:
+def changed(place: Place, start: str) -> dict[str, str]:
     """How each file differs from the commit: (A)dded, (M)odified, (D)eleted."""
     if place.common is None or not start:
         return {}

@@ -69,8 +69,11 @@ def facts(call: Call, settings: Mapping[str, Any], kind: str, data: Mapping[str,
     place, store = call.place, call.engine.read()
     if kind == "READY_FOR_CLOSURE":
         run = states.state(store, "run", str(data.get("certificate")))[0]
-        gone = run.outcome == PASSED and not evidence.in_history(place, commit_of(run))
-        return {"stale": f"its commit {commit_of(run)} is not in the history of HEAD"} if gone else {}
+        if run.outcome != PASSED:
+            return {}
+        if not evidence.in_history(place, commit_of(run)):
+            return {"stale": f"its commit {commit_of(run)} is not in the history of HEAD"}
+        return {"changed": [*evidence.changed(place, commit_of(run))]}
     wave = team.live(store)
     if TIERS[kind] == CONTRACTS or wave is None:
         return {}

@@ -122,7 +122,7 @@ class Specflow(Protocol):
 
             saying = asked(work, wave, own, saying, self.settings)
         elif kind == "READY_FOR_CLOSURE":
-            ready(work, member, saying.data["certificate"], saying.facts.get("stale", ""))
+            ready(work, member, saying.data["certificate"], **saying.facts)
         elif kind == "BLOCKED":
             blocked(work, member, saying.data["reason"])
         elif kind == "TOUCHING_FILE" and not self._claimed(work, sender, own, saying.facts):
@@ -297,9 +297,15 @@ class Specflow(Protocol):
         return adopted(call)
 
 
-def ready(work: Work, member: Teammate | None, certificate: str, stale: str = "") -> None:
-    """Record that an issue is ready, with the gate run that proves it, and end its agent's claims."""
+def ready(work: Work, member: Teammate | None, certificate: str, stale: str = "", changed: Iterable[str] = ()) -> None:
+    """Record that an issue is ready, with the gate run that proves it, and end its agent's claims.
+
+    `changed`: the files that have changed after the gate ran. If the agent holds one, the gate proves nothing.
+    """
     issue, holder = _own(work, member)
+    held = [path for one in work.claims().live.values() if one.holder == holder for path in one.paths]
+    if touched := [one for one in changed if _meets((paths.escape(one),), held)]:
+        stale = f"{', '.join(touched[:5])} changed since it ran"
     run = work.state("run", certificate)
     proves = (run.pack, run.task, run.outcome, run.parameters.get("tier")) if run.exists else ()
     if proves != (PACK, issue.id, PASSED, CONTRACTS) or stale:
@@ -310,8 +316,8 @@ def ready(work: Work, member: Teammate | None, certificate: str, stale: str = ""
             f"Ask for a run, and name the one that passed: `{command_line('specflow write', GATE, 'RUN_CONTRACTS')}`.",
             certificate=certificate,
         )
-    held = issue.task.phase == "working" and same_agent(issue.task.holder or "", holder)
-    if not held or issue.status == BLOCKED:
+    is_held = issue.task.phase == "working" and same_agent(issue.task.holder or "", holder)
+    if not is_held or issue.status == BLOCKED:
         raise Refused(
             "not_in_progress",
             f"{issue.id} is {issue.status or issue.task.state}, and held by {issue.task.holder or 'nobody'}.",
