@@ -196,22 +196,6 @@ def test_only_a_person_can_say_so(edited: Shop, monkeypatch: pytest.MonkeyPatch)
     assert edited.document(SLUG)["automation"]["test_implementer_completed"] is False
 
 
-@pytest.mark.proves("S2-HARD-15", "S2-IMPL-03")
-def test_to_keep_the_rest_of_a_file_accepts_nothing_in_the_blocks(shop: Shop) -> None:
-    shop.stock("models/book")
-    shop.open("beside and worse")
-    with pytest.raises(Refused, match="never runs the example"):
-        shop.cover()
-    shop.behave("beside")
-    with pytest.raises(Refused, match="never runs the example") as failed:
-        shop.rspec("resume", keep=True)
-    assert "is mine" not in failed.value.message
-    shop.write(PATH, shop.file(PATH).replace("around { |_| }\n", ""))
-    [report] = shop.rspec("resume").files
-    assert (report.outcome, report.tests_passed) == ("passed", True)
-    assert "is mine" in shop.file(PATH)
-
-
 def test_the_kept_file_has_the_blocks_of_before_and_the_rest_of_now() -> None:
     filled = SPEC.replace("skip", "expect(1).to eq(copies)").replace("# mine", "# mine, and more")
     kept = kept_outside(planned(), SPEC.encode(), filled.encode()).decode()

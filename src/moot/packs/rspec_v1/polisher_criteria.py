@@ -63,4 +63,3 @@ def polish_holds(after: StageInput, settings: Mapping[str, Any]) -> Iterator[Pro
 rest_stays = by_command(rest_is_kept_but_style)
 tests_stay = by_command(implementer_criteria.examples_expect)
 texts_stay = by_command(descriptions_are_kept)
-methods_stay = by_command(implementer_criteria.nothing_is_replaced)
