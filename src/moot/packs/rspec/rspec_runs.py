@@ -53,7 +53,8 @@ def run_rspec(given: StageInput, command: RspecCommand) -> SpecVerdict:
         raise StageError(str(error), details=error.said[-2000:], suggestion=advice) from error
     if found.empty:
         problems = [Problem(one.said, path, one.line) for one in (*found.empty, *found.failures)]
-        names = "; ".join(f"{one.description} ({one.location})" for one in found.empty)
-        raise StageError(f"examples pass that test nothing: {names}", problems=problems)
-    gone = [Failure(name, path, "it has no block in the spec file") for name, own in planned.items() if not own]
-    return found.replace(failures=(*found.failures, *gone))
+        said = "; ".join(one.place for one in found.empty)
+        raise StageError(f"examples pass that test nothing: {said}", problems=problems)
+    lost = [name for name, own in planned.items() if not own] if blocks else names
+    missing = [Failure(name, f"{path}:1", "it has no block in the spec file") for name in lost]
+    return found.replace(failures=(*found.failures, *missing))

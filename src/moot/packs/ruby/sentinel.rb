@@ -58,10 +58,6 @@ module Moot
   class << self
     attr_accessor :seen, :outside
 
-    def all
-      @all ||= {}
-    end
-
     def called
       seen ? seen.called = true : self.outside = true
     end
@@ -88,7 +84,7 @@ module Moot
     end
 
     def about(example)
-      one, block = all[example.id], Block.of(example.example_group)
+      one, block = example.metadata[:moot], Block.of(example.example_group)
       return {} unless one && block
 
       quiet = one.quiet == one.expectations && (one.called || outside)
@@ -106,7 +102,7 @@ module Moot
 
   module Example
     def run(*)
-      Moot.seen = Moot.all[id] = Seen.new(false, 0, 0, false, false)
+      Moot.seen = metadata[:moot] = Seen.new(false, 0, 0, false, false)
       PASS == :real ? super : Timeout.timeout(LIMIT, RuntimeError) { super }
     ensure
       Moot.seen = nil
