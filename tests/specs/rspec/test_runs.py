@@ -112,7 +112,6 @@ LIES = {
 
 @pytest.mark.proves(
     "S2-HARD-05",
-    "S2-HARD-15",
     "S2-IMPL-03",
     "S2-ART-02",
     "S2-ENR-01",

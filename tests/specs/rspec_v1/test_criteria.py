@@ -305,26 +305,6 @@ def test_a_look_into_the_object_under_test_fails_implementer(example: str, text:
     assert said(implementer_criteria.behaviour_is_tested(given(""), given(spec_of(DONE), BINARY, source=source))) == []
 
 
-@pytest.mark.proves("S1-HARD-13")
-@pytest.mark.parametrize(
-    ("old", "new", "text"),
-    [
-        ("      it 'pays' do\n        expect(result).to be(true)\n      end\n", "", "fell from 2 to 1"),
-        ("it 'pays' do", "xit 'pays' do", "became pending (xit)"),
-        ("it 'pays' do", "it 'pays', :skip do", "became pending (:skip)"),
-        ("context 'when authenticated' do", "xcontext 'when authenticated' do", "became pending (xcontext)"),
-        ("expect(result).to be(true)", "pending 'later'; expect(result).to be(true)", "became pending (pending)"),
-        ("expect(result).to be(true)", "result", "lost an expectation"),
-    ],
-)
-def test_no_example_may_vanish_become_pending_or_lose_its_expectation(old: str, new: str, text: str) -> None:
-    assert old in DONE
-    found = problems(criteria.examples_are_kept, DONE, DONE.replace(old, new))
-    assert any(text in one for one in found), found
-    assert problems(criteria.examples_are_kept, DONE, DONE) == []
-    assert problems(criteria.examples_are_kept, WORDED, DONE) == []
-
-
 UNIT = changed("factories_detected", {"user": {"file": "spec/factories/users.rb", "traits": ["admin", "premium"]}})
 
 

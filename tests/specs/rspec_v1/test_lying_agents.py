@@ -24,7 +24,7 @@ LIES = [
     ("implementer", "delete", "is gone"),
     ("implementer", "empty", "has no expectation"),
     ("polisher", "fail", "pays a large amount: expected: :huge"),
-    ("polisher", "empty", "has no expectation"),
+    ("polisher", "empty", "it passed, and executed no expectation"),
     ("polisher", "reword", "is gone"),
     ("polisher", "hide", "it tests nothing: it passes when `#process` returns any other object"),
 ]
@@ -66,8 +66,7 @@ def test_tests_that_test_nothing_do_not_pass_the_polisher(shop: Shop, mode: str)
     shop.agents(implementer=mode)
     said = shop.run()
     assert said.code == 1
-    assert "Error: tests pass that test nothing: Payment#process" in said.err
-    assert f"({SPEC}:" in said.err
+    assert f"Error: tests pass that test nothing: {SPEC}:" in said.err
     assert shop.states()["implementer"] == "completed"
     assert shop.document()["automation"]["polisher_completed"] is False
 

@@ -120,7 +120,7 @@ def check_tests(given: StageInput, settings: Mapping[str, Any]) -> list[str]:
     if not found.passed:
         said = "the tests do not pass" if found.failures else "tests pass that test nothing"
         problems = [Problem(one.said, path, one.line) for one in (*found.failures, *found.empty)]
-        raise StageError(f"{said}: {problems[0].text}", problems=problems)
+        raise StageError(f"{said}: {problems[0].said}", problems=problems)
     return list(found.doubts)
 
 
