@@ -177,7 +177,8 @@ def test_a_stage_that_waits_for_an_answer_is_shown_as_waiting(shop: Shop) -> Non
     assert "interrupted" not in shown
 
 
-MINE = 'RSpec.describe Book do\n  describe "#sell" do\n    it("is mine") {{ expect(7).to eq({}) }}\n  end\nend\n'
+SOLD = "expect(Book.new(stock: 9).sell(2)).to eq({})"
+MINE = f'RSpec.describe Book do\n  describe "#sell" do\n    it("is mine") {{{{ {SOLD} }}}}\n  end\nend\n'
 
 
 @pytest.mark.proves("S2-REV-01", "S2-FLOW-03", "S2-HARD-04")

@@ -63,7 +63,7 @@ def test_a_stage_may_change_its_own_blocks(after: str) -> None:
     assert problems(after) == []
 
 
-@pytest.mark.proves("S2-ARCH-07", "S2-HARD-15")
+@pytest.mark.proves("S2-ARCH-07", "S2-ART-02")
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
@@ -94,7 +94,7 @@ def test_comments_that_were_added_are_only_a_warning(added: str, certain: bool) 
     assert [one.certain for one in found] == [certain]
 
 
-@pytest.mark.proves("S2-HARD-06", "S2-HARD-15")
+@pytest.mark.proves("S2-HARD-06", "S2-ART-02")
 def test_a_block_of_a_person_beside_one_of_the_same_name_is_not_taken_away() -> None:
     block = SPEC[SPEC.index('  describe "#sell"') : SPEC.index('  describe "#order"')]
     done = block.replace("# setup", "").replace("skip", "expect(2).to eq(copies)")
@@ -115,7 +115,7 @@ def test_a_rewording_leaves_the_texts_of_a_person_alone() -> None:
     assert problem.text.startswith("the block of #price (line 7) was changed")
 
 
-@pytest.mark.proves("S2-ARCH-07", "S2-HARD-15", "S2-HARD-05")
+@pytest.mark.proves("S2-ARCH-07", "S2-ART-02", "S2-HARD-05")
 def test_an_agent_cannot_take_a_test_of_a_person_away(shop: Shop) -> None:
     shop.stock("models/book")
     shop.write(PATH, f"{MINE}end\n")
@@ -150,7 +150,7 @@ def edited(shop: Shop) -> Shop:
     return shop
 
 
-@pytest.mark.proves("S2-HARD-06", "S2-HARD-15", "S2-REC-01")
+@pytest.mark.proves("S2-HARD-06", "S2-ART-02", "S2-REC-01")
 def test_what_a_person_wrote_while_a_stage_ran_is_kept_if_the_person_says_so(edited: Shop) -> None:
     with pytest.raises(Refused, match="is mine"):
         edited.rspec("resume")
@@ -164,7 +164,7 @@ def test_what_a_person_wrote_while_a_stage_ran_is_kept_if_the_person_says_so(edi
     assert edited.file(PATH) == before
 
 
-@pytest.mark.proves("S2-HARD-06", "S2-HARD-15", "S2-ARCH-07")
+@pytest.mark.proves("S2-HARD-06", "S2-ART-02", "S2-ARCH-07")
 @pytest.mark.parametrize("existing", [f"{MINE}end\n", None], ids=["in a file of a person", "in a new file"])
 def test_what_a_person_wrote_while_texts_were_reworded_is_kept_too(shop: Shop, existing: str | None) -> None:
     shop.stock("models/book")
@@ -188,28 +188,12 @@ def test_what_a_person_wrote_while_texts_were_reworded_is_kept_too(shop: Shop, e
     assert existing is None or text.startswith("# mine\nRSpec.describe Book do\n" + TITLE)
 
 
-@pytest.mark.proves("S2-HARD-15")
+@pytest.mark.proves("S2-ART-02")
 def test_only_a_person_can_say_so(edited: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MOOT_PERSON")
     said = edited.moot("--agent", "Yeats", "rspec", "resume", "--keep", code=1)
     assert "--keep" in said
     assert edited.document(SLUG)["automation"]["test_implementer_completed"] is False
-
-
-@pytest.mark.proves("S2-HARD-15", "S2-IMPL-03")
-def test_to_keep_the_rest_of_a_file_accepts_nothing_in_the_blocks(shop: Shop) -> None:
-    shop.stock("models/book")
-    shop.open("beside and worse")
-    with pytest.raises(Refused, match="never runs the example"):
-        shop.cover()
-    shop.behave("beside")
-    with pytest.raises(Refused, match="never runs the example") as failed:
-        shop.rspec("resume", keep=True)
-    assert "is mine" not in failed.value.message
-    shop.write(PATH, shop.file(PATH).replace("around { |_| }\n", ""))
-    [report] = shop.rspec("resume").files
-    assert (report.outcome, report.tests_passed) == ("passed", True)
-    assert "is mine" in shop.file(PATH)
 
 
 def test_the_kept_file_has_the_blocks_of_before_and_the_rest_of_now() -> None:
@@ -221,7 +205,7 @@ def test_the_kept_file_has_the_blocks_of_before_and_the_rest_of_now() -> None:
     assert kept_outside(planned(), SPEC.encode(), gone.encode()) == SPEC.encode()
 
 
-@pytest.mark.proves("S2-HARD-15", "S2-REC-01")
+@pytest.mark.proves("S2-ART-02", "S2-REC-01")
 def test_an_edit_elsewhere_does_not_make_what_a_failed_attempt_took_away_a_persons_wish(shop: Shop) -> None:
     shop.stock("models/book")
     shop.write(PATH, f"{MINE}end\n")
@@ -242,7 +226,7 @@ def test_an_edit_elsewhere_does_not_make_what_a_failed_attempt_took_away_a_perso
     assert shop.file(PATH).startswith(MINE)
 
 
-@pytest.mark.proves("S2-HARD-06", "S2-HARD-15")
+@pytest.mark.proves("S2-HARD-06", "S2-ART-02")
 def test_a_restore_leaves_alone_what_a_person_edited_after_the_stage(shop: Shop) -> None:
     shop.stock("models/book")
     shop.write(PATH, f"{MINE}end\n")

@@ -29,7 +29,6 @@ from moot.packs.rspec.criteria import (
     review_holds,
     spec_is_implemented,
 )
-from moot.packs.rspec.loaded_files import LoadedFiles
 from moot.packs.rspec.rspec_runs import RspecCommand, run_rspec
 from moot.packs.rspec.stage_documents import document_of, structure_of
 from moot.packs.rspec.untouched import kept_beside, kept_outside, repaired_outside
@@ -48,7 +47,7 @@ if TYPE_CHECKING:
 NOT_SELECTED = "No testable methods found"
 ALL_KEPT = "All blocks of the spec file were kept as they are"
 NO_MODEL = "No selected method needs a record"
-JUDGED = "2"  # raise it when the same run of RSpec would be judged otherwise
+JUDGED = "3"  # raise it when the same run of RSpec would be judged otherwise
 NO_GEM = "The project has no factory gem"
 
 
@@ -86,7 +85,6 @@ class BuiltIn:
     def __init__(self, around: Callable[[str], Surroundings]) -> None:
         self._around = around
         self.questions: dict[str, Question] = {}  # by target
-        self._loaded: dict[str, LoadedFiles] = {}  # by root
         self.stages: dict[str, StageCode] = {
             DISCOVERY: discover,
             ANALYZER: analyze,
@@ -138,21 +136,15 @@ class BuiltIn:
         self.questions[given.target.id] = question
         return StageWaits(question.text)
 
-    def loaded(self, given: StageInput) -> LoadedFiles:
-        """The files of the target's project."""
-        return self._loaded.setdefault(given.target.root, LoadedFiles(given.target.root))
-
     def review(self, given: StageInput) -> StageOutput:
         document, path, data = document_of(given), given.path("spec"), given.file("spec") or b""
         if not _is_planned(document):
             return StageOutput(skip=NOT_SELECTED)
-        result = run_rspec(given, self._around(given.target.id).rspec, self.loaded(given))
+        result = run_rspec(given, self._around(given.target.id).rspec)
         broken, advice = stage_documents.violations(document, path, data)
         answer: dict[str, Any] = {"tests_passed": result.passed, "violations": broken}
         if result.failures:
             answer["failures"] = [dict(one.__dict__) for one in result.failures]
-        if result.loaded is not None:
-            answer["loaded"] = dict(result.loaded)
         answer["examples"] = stage_documents.examples_by_method(document, data)
         notes = (*advice, *result.doubts)
         return StageOutput(errors=reviewing.review_errors(broken, result), warnings=notes, answer=answer)
@@ -301,14 +293,10 @@ class RspecPipeline(Pipeline):
     def _review_is_stale(self, given: StageInput, document: Mapping[str, Any], earlier: EarlierResult) -> str:
         if earlier.inputs.get(f"file:{given.path('spec')}") != digest(given.file("spec")):
             return ""  # a later wave is at work on the spec, and will be reviewed
-        answer = earlier.answer()
         errors = (document.get("automation") or {}).get("errors") or ()
         if any(str(one).startswith("test_reviewer: ") for one in errors):
             return "the last review found errors"
-        if answer and "loaded" not in answer:
-            return "it is not known which files RSpec has loaded"
-        changed = self._built_in.loaded(given).changed(answer.get("loaded") or {})
-        return f"{changed}, which RSpec has loaded, changed" if changed else ""
+        return ""
 
     def prompt(self, given: StageInput) -> str:
         from moot.packs.rspec.prompts import prompt

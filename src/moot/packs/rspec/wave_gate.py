@@ -17,7 +17,7 @@ from moot.core.errors import Refused
 from moot.core.record import Record
 from moot.core.text import command_line, one_line
 from moot.packs.rspec.cover_options import GATE, SKIP
-from moot.packs.rspec.reviewing import Failure
+from moot.packs.ruby.sentinel import Failure
 from moot.views import queries, states
 
 TYPE_CHECKING = False
