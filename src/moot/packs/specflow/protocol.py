@@ -294,7 +294,7 @@ class Specflow(Protocol):
     def adopted(self, call: Call) -> Iterable[str]:
         from moot.packs.specflow.looking import adopted
 
-        return adopted(call)
+        return adopted(call, self.settings["migrations"])
 
 
 def ready(work: Work, member: Teammate | None, certificate: str, stale: str = "", changed: Iterable[str] = ()) -> None:
