@@ -194,7 +194,7 @@ def _conflict(
     wave: Wave, tables: Sequence[str], why: str, issues: tuple[int, int], *, refused: bool
 ) -> Iterator[Reply]:
     """A message to the agent of each issue, and to the lead if the request of the first one was refused."""
-    details = f"{', '.join(tables)} {'are' if len(tables) > 1 else 'is'} {why}"
+    details = f"{', '.join(tables)} are {why}" if len(tables) > 1 else why
     data = {"table": tables[0], "details": details, "issues": list(issues), "refused": refused}
     if refused:
         yield "CONFLICT", data, ""
