@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from moot.core.record import Record
 from moot.core.text import shell_word
-from moot.packs.rspec import loaded_files, reviewing
+from moot.packs.rspec import reviewing
 from moot.packs.rspec.execution import SpecFiles, checked
 from moot.packs.rspec.stage_documents import document_of
 from moot.packs.ruby.watched_examples import COUNTING, lacks_counting
-from moot.pipelines.contract import StageError
+from moot.runs.contract import StageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from moot.packs.rspec.loaded_files import LoadedFiles
-    from moot.pipelines.contract import StageInput
     from moot.place.processes import Ran
+    from moot.runs.contract import StageInput
 
 _KEPT = 16 << 20  # bytes of output
 
@@ -26,9 +25,9 @@ class RspecCommand(Record):
     timeout: float = 300.0
 
 
-def run_rspec(given: StageInput, command: RspecCommand, files: LoadedFiles | None = None) -> reviewing.RspecResult:
-    """Run RSpec on the spec file. Raises `StageError` if it reports no result. `files`: note which it has loaded."""
-    path, since = given.path("spec"), loaded_files.now()
+def run_rspec(given: StageInput, command: RspecCommand) -> reviewing.RspecResult:
+    """Run RSpec on the spec file. Raises `StageError` if it reports no result."""
+    path = given.path("spec")
     ran = _run(given, command, reviewing.arguments(path, COUNTING))
     if lacks_counting(ran):
         ran = _run(given, command, reviewing.arguments(path))
@@ -38,11 +37,6 @@ def run_rspec(given: StageInput, command: RspecCommand, files: LoadedFiles | Non
         said = ran.errors.tail.decode("utf-8", "replace").strip()
         advice = f"Run it by hand to see why: `{' '.join(shell_word(word, 'FILE') for word in (*command.argv, path))}`"
         raise StageError(str(error), details=said[-2000:], suggestion=advice) from error
-    names = reviewing.loaded_in(ran.output.tail) if files is not None else None
-    if files is not None and names is not None:
-        found = files.digests(names, given.target.paths.get("factories", ()), since)
-        read = (path, given.path("source"))  # the stage reads these, so they are inputs of its own
-        result = result.replace(loaded=found and {name: one for name, one in found.items() if name not in read})
     return checked(result, document_of(given), _files(given), given.file("spec") or b"")
 
 
