@@ -16,8 +16,8 @@ from moot.packs.rspec.execution import SpecFiles, checked
 from moot.packs.rspec.reviewing import RspecResult, arguments, result_of
 from moot.packs.rspec.rspec_runs import RspecCommand, run_rspec
 from moot.packs.ruby.watched_examples import COUNTING
-from moot.pipelines.contract import ProgramRunner, Stage, StageInput, Target
 from moot.place import processes
+from moot.runs.contract import ProgramRunner, Stage, StageInput, Target
 
 pytestmark = pytest.mark.skipif(shutil.which("rspec") is None, reason="rspec is not installed")
 CLASS = "class Purse\n  attr_reader :coins\n  def initialize = @coins = []\n  def add(coin) = @coins << coin\nend\n"

@@ -14,9 +14,9 @@ from moot.packs.rspec_v1.method_block import NoBlock, find_block
 from moot.packs.rspec_v1.polishing import Block
 from moot.packs.ruby.regular_files import read_regular
 from moot.packs.ruby.watched_examples import COUNTING, lacks_counting
-from moot.pipelines.contract import Problem, StageError, StageOutput
 from moot.place.processes import NotStarted
 from moot.runs import contents
+from moot.runs.contract import Problem, StageError, StageOutput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from moot.packs.rspec_v1.polishing import TestResult
     from moot.packs.ruby.spec_tree import Example, Group
-    from moot.pipelines.contract import StageInput
     from moot.place.processes import Ran
+    from moot.runs.contract import StageInput
 
 _LARGEST_RESULT = 16 << 20
 _KEEP = 4 << 20

@@ -103,12 +103,13 @@ def run(
         raise Usage("bad_arguments", f"{name} runs files, not tasks.", f"`{command_line('run', name, 'FILE')}`")
     if stage and until:
         raise Usage("bad_arguments", "--stage and --until cannot be combined.", "Use one of them.")
+    from moot.api.verbs.runs.site import site_of
     from moot.runs.steps import RunOptions
 
     if parallel is not None and parallel < 1:
         raise Usage("bad_arguments", "--parallel must be at least 1.", "Leave it out for the limit of the pack.")
     pipeline = pipeline_of(call, pack)
-    site = parts_for(call, pipeline)
+    site = site_of(call)
     targets = pipeline.targets(site, paths)
     if not targets:
         raise Usage("no_targets", "There is nothing to run.", f"Name a file: `{command_line('run', name, 'FILE')}`.")
@@ -130,13 +131,6 @@ def run(
 def pipeline_of(call: Call, pack: Pack) -> Any:
     """The code of a pack's stages."""
     return load(call.packs.protocol(pack.name).pipeline or DEFAULT)(pack)
-
-
-def parts_for(call: Call, pipeline: Any) -> Any:
-    """What the code of a pack's stages is run with."""
-    from moot.api.verbs.runs.site import site_of
-
-    return site_of(call)
 
 
 def limit_of(pack: Pack) -> int:
