@@ -145,7 +145,6 @@ def test_the_subject_is_valid_for_every_name(class_name: str, method: str, subje
     assert f"subject(:result) {{ {subject} }}" in lines(document)
 
 
-@pytest.mark.proves("S1-SKEL-08")
 def test_no_characteristics_give_one_example_and_deep_ones_a_warning() -> None:
     document = changed("characteristics", [])
     assert len(list(parse_spec(text(document).encode()).examples())) == 1
