@@ -144,14 +144,11 @@ class Crew:
             self._known = head, [run for run in self._driving.open_runs() if _MEMBER in run.parameters]
         return self._known[1]
 
-    def find(self, member: str, task: str | None) -> Run | None:
-        """The open run of a member for this task."""
-        return next((run for run in self.runs() if (run.parameters[_MEMBER], run.task) == (member, task)), None)
-
-    def run_of(self, member: str, task: str | None, **parameters: Any) -> Run:
-        """The same. It is opened if there is none."""
+    def run_of(self, member: str, task: str, **parameters: Any) -> Run:
+        """The open run of a member for this task. It is opened if there is none."""
+        found = (run for run in self.runs() if (run.parameters[_MEMBER], run.task) == (member, task))
         given = {_MEMBER: member, **parameters}
-        return self.find(member, task) or self._driving.open(task, stages=(STAGE,), repeats=True, parameters=given)
+        return next(found, None) or self._driving.open(task, stages=(STAGE,), repeats=True, parameters=given)
 
     @property
     def running(self) -> tuple[str, ...]:

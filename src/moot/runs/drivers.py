@@ -26,6 +26,7 @@ from moot.place import locks
 from moot.runs import commands
 from moot.runs.answers import NoAnswer
 from moot.runs.consent import not_allowed
+from moot.runs.record import new_id, printed
 from moot.views import queries, states
 
 TYPE_CHECKING = False
@@ -227,9 +228,7 @@ class Driving:
 
         def act(work: Any) -> None:
             nonlocal name
-            name = f"run-{work.token(7)}"
-            while work.state("run", name).exists:
-                name = f"run-{work.token(7)}"
+            name = new_id(work)
             command = OpenRun(pack=self.pack, stages=tuple(stages), task=task, attempt=attempt, **more)
             work.do("run", name, command, pack=self.pack)
 
@@ -415,21 +414,8 @@ class Driving:
 
     def ending(self, last: StageTry, how: str, reason: str, ran: Ran | None) -> EndStage:
         """The end of an attempt, with the end of what its command wrote."""
-        end = EndStage(last.stage, last.attempt, reason[:_REASON], how=how)
-        if ran is None:
-            return end
-        kept = {
-            name: self.setup.put_blob(output.tail) if output.size else None
-            for name, output in (("output", ran.output), ("errors", ran.errors))
-        }
-        return end.replace(
-            code=ran.code,
-            seconds=ran.seconds,
-            timed_out=ran.timed_out,
-            output_size=ran.output.size,
-            errors_size=ran.errors.size,
-            **kept,
-        )
+        more = {"seconds": ran.seconds, **printed(self.setup, ran)} if ran is not None else {}
+        return EndStage(last.stage, last.attempt, reason[:_REASON], how=how, **more)
 
     def _held(self) -> dict[str, tuple[str, str]]:
         """The entries of files that are held back: path and reason by id."""

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from moot.engine.engine import Outcome
     from moot.place.processes import Ran
     from moot.runs.contract import Pipeline, Target
+    from moot.runs.drivers import DriverSetup
     from moot.runs.history import ReusePlan
     from moot.runs.performance import StageWork
     from moot.runs.preparation import Preparation, Prepared, TargetState
@@ -375,7 +376,7 @@ def _unmarked(stage: Stage) -> documents.DocumentChange:
     return documents.DocumentChange(stage.name, *documents.unmarked([stage]))
 
 
-def printed(site: Site, ran: Ran) -> dict[str, Any]:
+def printed(site: Site | DriverSetup, ran: Ran) -> dict[str, Any]:
     """The fields of an attempt's end that say how its command ended, with blobs of what it printed."""
     kept = {
         name: site.put_blob(one.tail) if one.size else None

@@ -31,7 +31,10 @@ def work(prompt: str) -> str:
 def half(prompt: str) -> None:
     (path,) = re.findall(r"^- spec: `([^`]+)`", prompt, re.MULTILINE)
     spec = Path(path)
-    spec.write_text(spec.read_text().replace('skip "{EXPECTATION}"', "expect(described_class).to be_a(Class)", 1))
+    text = spec.read_text()
+    (name, *_) = re.findall(r'describe "#(\w+)"', text)
+    found = f"described_class.instance_method(:{name}).source_location.grep(%r{{/app/}})"
+    spec.write_text(text.replace('skip "{EXPECTATION}"', f"expect({found}).not_to be_empty", 1))
 
 
 def add_trait(prompt: str, name: str) -> str:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from typing import TYPE_CHECKING
 
 import pytest
-
-from moot.packs.rspec.cover_report import CoverReport
 
 if TYPE_CHECKING:
     from tests.specs.rspec.shop import Shop
@@ -42,14 +39,3 @@ def test_a_line_break_in_a_name_begins_no_line(shop: Shop, behaviour: str) -> No
     text += shop.moot("run", "status")
     assert "forged" in text
     assert not [line for line in text.splitlines() if line.strip().startswith(("Error: forged", "- forged"))], text
-
-
-def test_a_loaded_file_whose_name_is_not_utf8_does_not_stop_the_report(shop: Shop) -> None:
-    shop.stock("models/customer")
-    shop.open()
-    odd = os.fsencode(shop.root) + b"/app/models/\xff\xfe.rb"
-    with open(odd, "wb") as file:
-        file.write(b"Odd = 1\n")
-    report = shop.rspec("cover", path="app/models/customer.rb", yes=True)
-    assert isinstance(report, CoverReport), report
-    assert [one.tests_passed for one in report.files] == [True]

@@ -7,14 +7,7 @@ from typing import Any
 import pytest
 
 from moot.packs.rspec.architect import plan_spec
-from moot.packs.rspec.implementer import (
-    claims_hold,
-    count_examples,
-    nothing_is_lost,
-    overridden,
-    spec_is_implemented,
-    unstubbed,
-)
+from moot.packs.rspec.implementer import claims_hold, count_examples, spec_is_implemented
 from moot.packs.rspec.isolation import decide
 from tests.specs.rspec.samples import sample
 from tests.specs.rspec.test_document_check import document
@@ -49,20 +42,15 @@ def test_a_filled_spec_is_complete() -> None:
     assert count_examples(given, data) == 8
 
 
-@pytest.mark.proves("S2-IMPL-03", "S2-IMPL-01", "S2-HARD-15", "S2-HARD-05")
+@pytest.mark.proves("S2-IMPL-03", "S2-IMPL-01", "S2-HARD-05")
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
         (b"expect(payment).to be_truthy", b'skip "{EXPECTATION}"', "{EXPECTATION} is left"),
         (b"let(:payment) { instance_double(PaymentGateway) }", b"# {SETUP_CODE}", "{SETUP_CODE} is left"),
         (b"expect(payment).to be_truthy", b"payment", "has no expectation"),
-        (b"expect(payment).to be_truthy", b"", "is empty"),
-        (b"expect(payment).to be_truthy", b"expect(true).to be(true)", "tests nothing: `expect(true).to be(true)`"),
-        (b"expect(payment).to be_truthy", b"next\n expect(payment).to be_truthy", "tests nothing: `next` comes before"),
-        (b"expect(payment).to be_truthy", b"skip\n expect(payment).to be_truthy", "does not run: skip"),
-        (b"expect(payment).to be_truthy", b'pending "later"\n expect(1).to eq(2)', "does not run: pending"),
-        (b'it "refunds', b'xit "refunds', "does not run: xit"),
-        (b'context "when NOT eligible"', b'xcontext "when NOT eligible"', "does not run"),
+        (b"expect(payment).to be_truthy", b"", "has no expectation"),
+        (b"expect(payment).to be_truthy", b"pays(payment)", "has no expectation"),
         (b'it "refunds the transaction"', b'it "refunds"', "expected the examples"),
         (b'context "when NOT eligible"', b'context "when not eligible"', "expected the context"),
         (b'describe "#refund" do', b'describe "#repay" do', "no block for #refund"),
@@ -76,64 +64,6 @@ def test_unfinished_or_changed_specs_are_refused_with_the_line(old: bytes, new: 
     found = problems(given, full.replace(old, new, 1))
     assert any(said in text for text in found), found
     assert all(not text.startswith("0:") for text in found)
-
-
-@pytest.mark.proves("S2-IMPL-03")
-@pytest.mark.parametrize(
-    "body",
-    [b"be_paid_in_full(payment)", b"skip if payment.nil?\n expect(payment).to be_truthy", b"assert_equal 1, payment"],
-)
-def test_what_cannot_be_decided_about_an_example_is_only_a_warning(body: bytes) -> None:
-    given, data = planned()
-    full = implemented(data).replace(b"expect(payment).to be_truthy", body, 1)
-    (problem,) = spec_is_implemented(given, PATH, full)
-    assert "may test nothing" in problem.text
-    assert not problem.certain
-
-
-@pytest.mark.proves("S2-IMPL-03", "S2-HARD-15")
-@pytest.mark.parametrize(
-    ("added", "certain"),
-    [
-        (b"RSpec.configure { |config| config.around { |example| nil } }\n", True),
-        (b"RSpec.configure { |config| config.before { skip 'not now' } }\n", True),
-        (b"RSpec.configure { |config| config.include Helpers }\n", False),
-        (b"def expect(*) = Class.new { def to(*) = nil }.new\n", True),
-        (b"module RSpec\n module Expectations\n end\nend\n", False),
-        (b"module RSpec::Expectations\n def self.fail_with(*) = nil\nend\n", True),
-        (b"RSpec::Expectations.singleton_class.send(:define_method, :fail_with) { |*| }\n", True),
-        (b"RSpec::Support.failure_notifier = proc {}\n", True),
-    ],
-)
-def test_what_keeps_all_examples_from_running_is_refused_if_the_agent_added_it(added: bytes, certain: bool) -> None:
-    _, data = planned()
-    before, after = implemented(data), added + implemented(data)
-    assert list(overridden(before, before, PATH)) == list(overridden(after, after, PATH)) == []
-    found = list(overridden(before, after, PATH))
-    assert found
-    assert any(one.certain for one in found) is certain
-    assert all(one.line for one in found)
-
-
-@pytest.mark.proves("S2-IMPL-03")
-@pytest.mark.parametrize(
-    ("hook", "refused"),
-    [
-        (b"around { |example| }", True),
-        (b"around(:each) { |example| Time.now }", True),
-        (b"around { |example| Timecop.freeze { example.run } }", False),
-        (b"around { |example| Dir.mktmpdir(&example) }", False),
-        (b"around { _1.run }", False),
-        (b"before { allow(payment).to receive(:call) }", False),
-    ],
-)
-def test_an_around_hook_must_run_the_example(hook: bytes, refused: bool) -> None:
-    _, data = planned()
-    before = implemented(data)
-    after = before.replace(b'describe "#refund" do', b'describe "#refund" do\n    ' + hook)
-    assert [one.text for one in overridden(before, after, PATH)] == (
-        ["the `around` hook never runs the example"] if refused else []
-    )
 
 
 @pytest.mark.proves("S2-IMPL-03")
@@ -152,33 +82,8 @@ def test_shared_contexts_in_a_block_are_not_contexts_of_the_plan() -> None:
     assert problems(given, implemented(data).replace(b'describe "#refund" do\n', shared, 1)) == []
 
 
-@pytest.mark.proves("S2-HARD-15")
-def test_no_example_of_any_block_may_be_dropped_emptied_or_made_pending() -> None:
-    before = b"""RSpec.describe A do
-  describe "#a" do
-    it "one" do
-      expect(1).to eq(1)
-    end
-
-    it "two" do
-      expect(2).to eq(2)
-    end
-  end
-end
-"""
-    assert list(nothing_is_lost(before, before, "A", PATH)) == []
-    for old, new, said in [
-        (b'it "two"', b'it "three"', "'two' was removed"),
-        (b'it "two"', b'xit "two"', "'two' was made pending: xit"),
-        (b"expect(2).to eq(2)", b"", "'two' was emptied"),
-        (b'describe "#a"', b'describe "#b"', "the block of #a was removed"),
-    ]:
-        (problem,) = nothing_is_lost(before, before.replace(old, new), "A", PATH)
-        assert said in problem.text
-
-
 @pytest.mark.proves("S2-IMPL-05", "S2-IMPL-02", "S2-FACT-01")
-def test_the_printed_answer_is_accepted_only_when_the_files_hold_just_that() -> None:
+def test_the_printed_answer_is_accepted_with_a_warning_for_each_wrong_number() -> None:
     given, data = planned()
     files = sample("test-implementer")["data"]["files_created"]
     contents = {PATH: implemented(data), FACTORY: b""}
@@ -186,6 +91,7 @@ def test_the_printed_answer_is_accepted_only_when_the_files_hold_just_that() -> 
     assert list(claims_hold(files, given, contents, {FACTORY: (both, both)})) == []
     (problem,) = claims_hold(files, given, contents, {FACTORY: ({"pending"}, {"pending"})})
     assert "expected 2 traits, found 1: completed missing" in problem.text
+    assert not problem.certain
     (problem,) = claims_hold(files, given, contents, {FACTORY: ({*both, "vip"}, {*both, "vip"})})
     assert "vip added and not stated" in problem.text
     start = contents[PATH].index(b'        it "sends payment notification"')
@@ -193,9 +99,10 @@ def test_the_printed_answer_is_accepted_only_when_the_files_hold_just_that() -> 
     contents[PATH] = contents[PATH][:start] + contents[PATH][end:]
     (problem,) = claims_hold(files, given, contents, {FACTORY: (both, both)})
     assert "expected 8 examples, found 7" in problem.text
+    assert not problem.certain
     del contents[PATH]
     (problem,) = claims_hold(files, given, contents, {FACTORY: (both, both)})
-    assert (problem.path, "no such file" in problem.text) == (PATH, True)
+    assert (problem.path, "no such file" in problem.text, problem.certain) == (PATH, True, True)
 
 
 @pytest.mark.proves("S2-IMPL-04")
@@ -214,7 +121,7 @@ def test_records_are_not_stored_where_the_database_is_stubbed_or_unused(call: st
     if database == "real":
         assert found == []
     else:
-        assert len(found) == 1
+        assert len(found) == 1, "a warning"
         assert f"stores a record, and the database is {database}" in found[0]
 
 
@@ -226,17 +133,3 @@ def test_other_calls_and_mere_words_are_no_breach(call: str) -> None:
     given, data = planned()
     full = implemented(data).replace(b"instance_double(PaymentGateway)", f"[described_class, {call}\n]".encode())
     assert problems(given, full) == []
-
-
-@pytest.mark.proves("S2-IMPL-04")
-def test_an_external_class_that_is_nowhere_stubbed_gives_a_warning() -> None:
-    given, data = planned()
-    assert unstubbed(given, implemented(data)) == []
-    for stub in (
-        b"allow(PaymentGateway).to receive(:charge)",
-        b'class_double("PaymentGateway")',
-        b"PaymentGateway.new",
-    ):
-        assert unstubbed(given, implemented(data).replace(b"instance_double(PaymentGateway)", stub)) == []
-    bare = implemented(data).replace(b"instance_double(PaymentGateway)", b"1 # PaymentGateway")
-    assert unstubbed(given, bare) == ["PaymentGateway"]

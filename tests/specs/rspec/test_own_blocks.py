@@ -17,7 +17,7 @@ SOURCE = "app/models/book.rb"
 MINE = """\
 RSpec.describe Book do
   describe "#sell" do
-    it("is mine") { expect(1).to eq(1) }
+    it("is mine") { expect(Book.new(stock: 3).sell(2)).to eq(1) }
   end
 end
 """

@@ -96,15 +96,9 @@ LIES = {
     "nothing": "{EXPECTATION} is left",
     "drops": "examples",
     "renames": "expected the context",
-    "pends": "does not run: xit",
     "hollow": "has no expectation",
-    "constant": "tests nothing: `expect(true).to be(true)` compares fixed values",
-    "leaves": "tests nothing: `next` comes before the expectation",
-    "swallows": "the `around` hook never runs the example",
-    "reopens": "spec/models/customer_spec.rb:6: Customer, which is under test, is changed by `class_eval`",
-    "stores": "stores a record",
+    "swallows": "customer_spec.rb:1: changed; only the blocks of #discount may change",
     "broken": "does not parse",
-    "overcounts": "expected 4 examples, found 3",
     "foreign": "data.behaviors",
     "stray": "app/models/stray.rb",
     "hooks": ".git/hooks/pre-commit: changed while the stage ran",
@@ -117,7 +111,6 @@ LIES = {
 
 @pytest.mark.proves(
     "S2-HARD-05",
-    "S2-HARD-15",
     "S2-IMPL-03",
     "S2-ART-02",
     "S2-ENR-01",
@@ -144,19 +137,45 @@ def test_a_lying_agent_fails_its_stage(shop: Shop, lie: str) -> None:
     assert len(shop.asked()) == 1, "nothing is tried again"
 
 
+UNTESTED = {
+    "pends": "it did not run",
+    "leaves": "it passed, and executed no expectation",
+    "evades": "it passed, and executed no expectation",
+    "hides": "it failed, and a hook took the failure back",
+}
+
+
 @pytest.mark.proves("S2-REV-01", "S2-REV-04", "S2-HARD-05")
-def test_an_example_that_executes_no_expectation_fails_the_review_of_its_wave(shop: Shop) -> None:
+@pytest.mark.parametrize("lie", UNTESTED)
+def test_an_example_that_verified_nothing_fails_the_review_of_its_wave(shop: Shop, lie: str) -> None:
     shop.stock("models/customer")
     shop.write("Gemfile", "")
-    shop.open("evades")
-    with pytest.raises(Refused, match="it passed, and no expectation was executed"):
+    shop.open(lie)
+    with pytest.raises(Refused, match=UNTESTED[lie]):
         shop.cover()
+    assert any("failed: " in one for one in shop.document(CUSTOMER)["automation"]["errors"])
+
+
+@pytest.mark.proves("S2-HARD-15", "S2-HARD-05")
+def test_an_example_that_tests_nothing_fails_the_review_with_its_line(shop: Shop) -> None:
+    shop.stock("models/customer")
+    shop.write("Gemfile", "")
+    shop.open("constant")
+    with pytest.raises(Refused, match="examples pass that test nothing: Customer#discount") as refused:
+        shop.cover()
+    assert refused.value.details["stage"] == "test-reviewer"
+    assert "(spec/models/customer_spec.rb:" in refused.value.message
+    assert not is_completed(shop.document(CUSTOMER), "test-reviewer")
+
+
+@pytest.mark.proves("S2-IMPL-03", "S2-IMPL-05")
+def test_a_wrong_number_in_an_answer_is_a_warning(shop: Shop) -> None:
+    shop.stock("models/customer")
+    shop.write("Gemfile", "")
+    shop.open("overcounts")
+    assert [one.tests_passed for one in shop.cover().files] == [True]
     warnings = shop.document(CUSTOMER)["automation"]["warnings"]
-    assert any("may test nothing: `next` comes before the expectation" in one for one in warnings)
-    assert any(
-        "no expectation was executed" in one or "failed: " in one
-        for one in shop.document(CUSTOMER)["automation"]["errors"]
-    )
+    assert any("expected 4 examples, found 3" in one for one in warnings)
 
 
 @pytest.mark.proves("S2-REC-01", "S2-MECH-04", "S2-ERR-01")
@@ -318,10 +337,10 @@ def test_twenty_documents_of_one_wave_run_under_a_limit_and_share_one_factory_fi
 
 def test_the_only_problem_of_a_failed_stage_is_said_once(shop: Shop) -> None:
     shop.stock("models/customer")
-    shop.open("overcounts")
+    shop.open("hollow")
     with pytest.raises(Refused) as refused:
         shop.cover()
-    assert refused.value.message.count("expected 4 examples, found 3") == 1
+    assert refused.value.message.count("has no expectation") == 1
 
 
 def test_without_rspec_the_error_names_the_setting(shop: Shop) -> None:
@@ -364,7 +383,8 @@ def test_a_stage_that_failed_is_corrected_by_a_person_and_the_next_ones_pass(sho
     with pytest.raises(Refused):
         shop.cover()
     path = "spec/models/customer_spec.rb"
-    text = shop.file(path).replace("# {SETUP_CODE}", "let(:value) { [described_class].size }")
+    setup = "let(:value) { described_class.instance_method(:discount).source_location.grep(/customer/).size }"
+    text = shop.file(path).replace("# {SETUP_CODE}", setup)
     shop.write(path, text.replace('skip "{EXPECTATION}"', "expect(value).to eq(1) # by hand"))
     shop.behave("honest")
     report = shop.rspec("resume")

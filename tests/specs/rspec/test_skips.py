@@ -66,7 +66,7 @@ def test_a_factory_cannot_be_changed_by_an_agent_that_skips(books: Shop, change:
     assert report.tests_passed is True
 
 
-@pytest.mark.proves("S2-HARD-05", "S2-HARD-15")
+@pytest.mark.proves("S2-HARD-05", "S2-ART-02")
 def test_tests_cannot_be_emptied_by_an_agent_that_skips(books: Shop) -> None:
     drop = "spec.write_text(''.join(one for one in spec.open() if 'expect(' not in one))\n"
     let(books, "test-implementer", HONEST + drop + SKIP)

@@ -10,7 +10,8 @@ import pytest
 
 from moot.core.errors import Refused
 from moot.packs.rspec.cover_report import CoverReport, interruption
-from moot.packs.rspec.reviewing import Failure, RspecResult, review_errors
+from moot.packs.rspec.reviewing import review_errors
+from moot.packs.ruby.sentinel import Failure, SpecVerdict
 from moot.runs.steps import PipelineStep
 from tests.specs.rspec.test_two_runs import BusyShop, busy, said
 
@@ -107,6 +108,4 @@ def test_a_file_without_public_methods_is_named_with_the_details(shop: Shop) -> 
 
 def test_a_spec_that_cannot_be_loaded_is_named_once_and_without_empty_brackets() -> None:
     broken = Failure("the spec file cannot be loaded", "", "An error occurred in a hook.\nLoadError")
-    assert review_errors((), RspecResult(passed=False, examples=0, ran=0, failures=(broken,))) == (
-        "failed: the spec file cannot be loaded",
-    )
+    assert review_errors((), SpecVerdict(failures=(broken,))) == ("failed: the spec file cannot be loaded",)

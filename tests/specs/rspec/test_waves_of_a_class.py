@@ -133,7 +133,7 @@ def test_an_edit_of_the_spec_after_both_waves_is_not_overwritten(shop: Shop) -> 
     assert [one.tests_passed for one in report.files] == [True] * 4
 
 
-@pytest.mark.proves("S2-AN-02", "S2-HARD-15")
+@pytest.mark.proves("S2-AN-02")
 def test_the_methods_of_a_class_can_be_covered_one_after_the_other(shop: Shop) -> None:
     shop.write("app/services/till.rb", TILL)
     shop.open()

@@ -151,12 +151,8 @@ class Request:
             text.replace("describe '#process' do\n", f"describe '#process' do\n    before {{ {code} }}\n")
         )
 
-    def stub(self) -> None:
-        """Test a stub instead of the method, in a way that the source shows."""
-        self.before_each("allow_any_instance_of(Payment).to receive(:process) { |_, *given| result_of(*given) }")
-
     def stub_unseen(self) -> None:
-        """The same in a way that only shows when the tests run."""
+        """Test a replacement of the method."""
         code = (
             "k = Payment; k.define_method(:process) { |u, a| u.authenticated ? (a > 10 ? :large : :small) : :refused }"
         )

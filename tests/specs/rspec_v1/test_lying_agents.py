@@ -23,18 +23,10 @@ LIES = [
     ("implementer", "nothing", "has no expectation"),
     ("implementer", "delete", "is gone"),
     ("implementer", "empty", "has no expectation"),
-    ("implementer", "stub", "`process`, which the block tests, is stubbed (nothing-is-replaced)"),
-    ("polisher", "fail", "pays a large amount failed: expected: :huge"),
-    ("polisher", "empty", "has no expectation"),
+    ("polisher", "fail", "pays a large amount: expected: :huge"),
+    ("polisher", "empty", "it passed, and executed no expectation"),
     ("polisher", "reword", "is gone"),
-    ("polisher", "stub", "`process`, which the block tests, is stubbed"),
-    ("polisher", "hide", "'pays a large amount': while it ran, the spec had replaced `RSpec::Expectations.fail_with`"),
-    ("polisher", "stub_unseen", "it tests its own replacement of `process` (spec/services/payment_spec.rb:"),
-]
-UNSEEN = [
-    # what only the run of the tests shows
-    ("stub_unseen", "it tests its own replacement of `process` (spec/services/payment_spec.rb:"),
-    ("hide", "while it ran, the spec had replaced `RSpec::Expectations.fail_with` (spec/services/payment_spec.rb:"),
+    ("polisher", "hide", "it tests nothing: it passes when `#process` returns any other object"),
 ]
 
 
@@ -68,14 +60,13 @@ def test_a_lie_fails_the_stage_and_its_marker_stays_false(shop: Shop, stage: str
         assert shop.read(SOURCE) != PAYMENT, "nothing is reverted"
 
 
-@pytest.mark.proves("S1-HARD-01", "S1-POL-04")
-@pytest.mark.parametrize(("mode", "text"), UNSEEN)
-def test_tests_that_cannot_fail_do_not_pass_the_polisher(shop: Shop, mode: str, text: str) -> None:
+@pytest.mark.proves("S1-HARD-01", "S1-HARD-13")
+@pytest.mark.parametrize("mode", ["stub_unseen", "hide"])
+def test_tests_that_test_nothing_do_not_pass_the_polisher(shop: Shop, mode: str) -> None:
     shop.agents(implementer=mode)
     said = shop.run()
     assert said.code == 1
     assert f"Error: tests pass that test nothing: {SPEC}:" in said.err
-    assert text in said.err
     assert shop.states()["implementer"] == "completed"
     assert shop.document()["automation"]["polisher_completed"] is False
 

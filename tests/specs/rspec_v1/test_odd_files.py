@@ -86,10 +86,10 @@ def test_a_spec_that_the_linter_replaces_by_something_else_fails_the_polisher(sh
 @pytest.mark.skipif(shutil.which("ruby") is None, reason="ruby is not installed")
 @pytest.mark.parametrize("make", ["mkfifo", "mkdir", "ln -s /dev/zero", "true"])
 def test_a_test_run_without_a_readable_result_fails_the_polisher(shop: Shop, make: str) -> None:
-    drafted(shop, "rspec = " + program(shop, "tests", f'{make} "$4"'))
+    drafted(shop, "rspec = " + program(shop, "tests", f'{make} "$6"'))
     said = shop.rspec("polisher", SPEC)
     assert said.code == 1
-    assert "RSpec gave no result (exit code 0)" in said.err
+    assert "RSpec ended with exit code 0 and reported no result" in said.err
 
 
 @pytest.mark.proves("S1-REV-05", "S1-REP-02")

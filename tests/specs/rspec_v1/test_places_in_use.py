@@ -230,7 +230,7 @@ def test_the_whole_pipeline_runs_on_a_source_outside_any_repository_in_its_own_f
     assert said.code in (0, 2), said.err
     assert Path(said.out.strip()).read_text().startswith("# RSpec review: spec/payment_spec.rb")
     assert "expect(result)" in (root / "spec/payment_spec.rb").read_text()
-    assert sorted(os.listdir(root)) == ["app", "spec"]
+    assert sorted(os.listdir(root)) == ["app", "spec", "tmp"]
 
 
 @pytest.mark.proves("S1-ROOT-04", "S1-TEST-01")

@@ -36,4 +36,4 @@ def test_what_a_helper_raises_is_said(staffed: Shop) -> None:
     staffed.write("spec/spec_helper.rb", f"raise 'no database here'\n{HELPER}")
     failed = staffed.run()
     assert failed.code == 1
-    assert "RSpec could not load the tests: RuntimeError: no database here" in failed.err
+    assert "the spec file cannot be loaded: RuntimeError: no database here" in failed.err

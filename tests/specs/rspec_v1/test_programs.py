@@ -104,8 +104,8 @@ def test_examples_that_rspec_leaves_out_fail_the_stage(shop: Shop) -> None:
     shop.write("spec/spec_helper.rb", shop.read("spec/spec_helper.rb") + large)
     said = shop.rspec("polisher", SPEC)
     assert said.code == 1
-    assert "the tests do not all run" in said.err
-    assert "RSpec did not run 'pays a large amount'" in said.err
+    assert "the tests do not pass" in said.err
+    assert "RSpec did not run it" in said.err
     assert shop.document()["automation"]["polisher_completed"] is False
 
 

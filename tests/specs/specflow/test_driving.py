@@ -253,6 +253,10 @@ def test_a_team_that_a_person_has_opened_is_attended_and_led_by_the_person(stage
     prompt = 'My prompt with "quotes", `$(touch EXECUTED)`\nand ü.' * 10_000
     stage.play(50, 51, agent=KEEP + GOOD)
     agents = [{**one, "prompt": prompt} for one in FIANNA["agents"]]
+    assert stage.cli("allow", "--all", "--revoke").code == 0
+    refused = stage.refusal("specflow spawn-team", name="Fianna", config={"agents": agents})
+    assert [one.partition(":")[0] for one in refused.details["wrong"]] == ["Yeats", "Swift"]
+    assert stage.cli("allow", "--all", "--yes").code == 0
     stage.ask("specflow spawn-team", name="Fianna", config={"agents": agents})
     driver = stage.start_driving()
     until(lambda: all(stage.state(f"issue-{n}") == "completed" for n in (50, 51)), "both issues")

@@ -14,9 +14,9 @@ import pytest
 
 from moot.api.verbs.runs.site import site_of
 from moot.core.errors import AwaitedFailed
-from moot.packs.specflow import tree
+from moot.packs.specflow import evidence
+from moot.packs.specflow.evidence import BASELINE
 from moot.packs.specflow.gates import work_off
-from moot.packs.specflow.reports import BASELINE
 from moot.place import MAIN, Place
 from tests.specs.orchestrator.project import until
 from tests.specs.specflow.project import LEAD, SWIFT, YEATS, Project, issue
@@ -143,7 +143,9 @@ def reported(make_project: Callable[..., Project]) -> Gated:
     return Gated(make_project(settings(CONTRACTS, JOURNEYS, REGRESSION)))
 
 
-@pytest.mark.proves("S3-QG-01", "S3-QG-02", "S3-QG-04", "S3-QG-05", "S3-QG-11", "S3-MSG-08", "S3-MSG-09", "S3-HARD-23")
+@pytest.mark.proves(
+    "S3-QG-01", "S3-QG-02", "S3-QG-04", "S3-QG-05", "S3-QG-11", "S3-MSG-08", "S3-MSG-09", "S3-HARD-23", "S3-MSG-12"
+)
 def test_each_request_gets_a_run_of_its_own_and_a_result_in_the_order_of_the_log(gated: Gated) -> None:
     project = gated.project
     assert not gated.gate()
@@ -170,16 +172,24 @@ def test_each_request_gets_a_run_of_its_own_and_a_result_in_the_order_of_the_log
     assert text.startswith("CONTRACT_RESULTS FAIL ")
     assert "no such button" in text
     project.run("task claim", YEATS, task="issue-50")
-    for certificate in (failed.id, runs[0].id, "run-nothing"):
-        assert project.unwritten(YEATS, "waves-controller", f"READY_FOR_CLOSURE #50 {certificate}").code == (
-            "bad_certificate"
-        )
+    for code, words in {
+        "bad_certificate": (failed.id, runs[0].id, "run-nothing", "PASS"),
+        "not_the_text_form": ("", "a b"),
+    }.items():
+        for certificate in words:
+            refused = project.unwritten(YEATS, "waves-controller", f"READY_FOR_CLOSURE #50 {certificate}")
+            assert refused.code == code, certificate
+    project.run("task claim", SWIFT, task="issue-51")
+    project.write(SWIFT, "waves-controller", "BLOCKED #51 no API")
+    blocked = project.unwritten(SWIFT, "waves-controller", f"READY_FOR_CLOSURE #51 {runs[0].id}")
+    assert blocked.code == "not_in_progress"
     project.git("commit", "--quiet", "--amend", "--allow-empty", "-m", "history was rewritten")
     refused = project.unwritten(YEATS, "waves-controller", f"READY_FOR_CLOSURE #50 {runs[1].id}")
     assert gated.start in refused.message
     gated.play()
     gated.ready(YEATS)
     assert project.issue(50).status == "ready"
+    assert project.unwritten(YEATS, "waves-controller", "BLOCKED #50 too late").code == "not_in_progress"
 
 
 @pytest.mark.proves("S3-ISS-03", "S3-QG-02", "S3-QG-03", "S3-LEAD-03")
@@ -284,9 +294,9 @@ def test_without_git_a_digest_of_the_files_takes_the_place_of_the_commit(folder:
     for name in ("src/a.ts", BASELINE, "out/regression.json", ".moot/x", "src/b.ts"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text("x")
-        seen.append(tree.version(place, ["out/regression.json"]))
+        seen.append(evidence.version(place, ["out/regression.json"]))
     assert seen[0] == seen[1] == seen[2] == seen[3] != seen[4]
-    assert not tree.uncommitted(place)
+    assert not evidence.uncommitted(place)
 
 
 @pytest.mark.proves("S3-LEAD-04", "S3-LEAD-06", "S3-BAR-03", "S3-HARD-11", "S3-HARD-30", "S3-HARD-22")

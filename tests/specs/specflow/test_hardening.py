@@ -131,13 +131,3 @@ def test_a_claim_lapses_when_its_holder_was_silent_for_too_long(make_project: Ca
     (lapsed,) = project.events("file:lapsed")
     assert lapsed.data["holder"] == f"{YEATS}#1"
     assert "auth.ts" in " ".join(project.run("inbox", YEATS).say)
-
-
-@pytest.mark.proves("S3-MSG-12", "S3-HARD-23")
-def test_a_certificate_is_a_gate_run_of_the_issue_that_passed(fianna: Project) -> None:
-    fianna.run("task claim", YEATS, task="issue-50")
-    for certificate in ("run-nothing", "PASS"):
-        refusal = fianna.unwritten(YEATS, "waves-controller", f"READY_FOR_CLOSURE #50 {certificate}")
-        assert refusal.code == "bad_certificate"
-    assert fianna.unwritten(YEATS, "waves-controller", "READY_FOR_CLOSURE #50").code == "not_the_text_form"
-    assert fianna.unwritten(YEATS, "waves-controller", "READY_FOR_CLOSURE #50 a b").code == "not_the_text_form"

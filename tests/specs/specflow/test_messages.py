@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
+from moot.packs.specflow.protocol import is_shared
 from tests.specs.specflow.project import FIANNA, HAMILTON, KEANE, LEAD, SWIFT, YEATS, Project, issue
 
 
@@ -193,8 +192,8 @@ def test_an_announced_file_is_claimed_and_the_next_in_line_is_told(fianna: Proje
         "src/features/auth/ui/index.ts": False,
         "src/features/index.ts": False,
     }
-    protocol: Any = fianna.session().packs.protocol("specflow")
-    assert {path: protocol.is_shared(path) for path in shared} == shared
+    settings = fianna.session().packs.protocol("specflow").settings
+    assert {path: is_shared(path, settings) for path in shared} == shared
     for wrong in ("src", "src/lib/", "src/lib/*.ts", "../outside.ts", "/etc/passwd"):
         refusal = fianna.refusal("specflow broadcast", YEATS, message=f"TOUCHING_FILE {wrong}")
         assert refusal.code in ("one_file", "path_outside", "path_absolute"), wrong

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from moot.packs.specflow import reports
+from moot.packs.specflow import evidence
 from moot.runs.contract import StageError
 
 ROOT = "/work/shop"
@@ -52,7 +52,7 @@ def playwright(files: dict[str, list[dict[str, Any]]], **more: Any) -> bytes:
 
 def failure(data: bytes) -> str:
     with pytest.raises(StageError) as raised:
-        reports.tests_of(data, ROOT)
+        evidence.tests_of(data, ROOT)
     return raised.value.text
 
 
@@ -69,7 +69,7 @@ def test_a_playwright_test_has_an_id_without_lines_and_its_last_word_counts() ->
         ],
         LOGIN: [spec("logs in", "passed", project="")],
     }
-    found = reports.tests_of(playwright(said), ROOT)
+    found = evidence.tests_of(playwright(said), ROOT)
     assert found == {
         f"{SIGNUP} > happy path > signs up > [chromium]": "pass",
         f"{SIGNUP} > happy path > signs up > [webkit]": "pass",
@@ -80,12 +80,12 @@ def test_a_playwright_test_has_an_id_without_lines_and_its_last_word_counts() ->
         f"{LOGIN} > happy path > logs in": "pass",
     }
     moved = {file: [{**one, "line": 99} for one in specs] for file, specs in said.items()}
-    assert reports.tests_of(playwright(moved), ROOT) == found
+    assert evidence.tests_of(playwright(moved), ROOT) == found
 
 
 @pytest.mark.proves("S3-QG-09")
 def test_a_junit_test_has_an_id_of_its_file_suites_and_title() -> None:
-    assert reports.tests_of(JUNIT, ROOT) == {
+    assert evidence.tests_of(JUNIT, ROOT) == {
         "src/contracts/user.test.ts > user > has an id": "pass",
         "src/contracts/user.test.ts > user > has a mail": "fail",
         "src/contracts/user.test.ts > user > has a photo": "skipped",
@@ -121,7 +121,7 @@ def test_a_report_without_evidence_is_a_failure_that_names_this_cause() -> None:
 def test_each_test_is_compared_with_the_baseline() -> None:
     before = {"a": "pass", "b": "fail", "c": "fail", "gone": "pass", "off": "pass", "same": "pass", "bad": "fail"}
     now = {"a": "fail", "b": "fail", "c": "pass", "d": "pass", "e": "fail", "off": "skipped", "same": "pass"}
-    assert reports.compared(before, {**now, "new and off": "skipped"}) == {
+    assert evidence.compared(before, {**now, "new and off": "skipped"}) == {
         "regression": ["a"],
         "known": ["b"],
         "fixed": ["c"],
@@ -134,20 +134,20 @@ def test_each_test_is_compared_with_the_baseline() -> None:
 @pytest.mark.proves("S3-QG-09", "S3-QG-10")
 def test_a_baseline_is_sorted_and_read_back() -> None:
     existing = b'{"version":1,"last_updated":null,"last_wave":null,"last_commit":null,"tests":{}}'
-    assert reports.baseline_of(existing)["tests"] == reports.baseline_of(None)["tests"] == {}
+    assert evidence.baseline_of(existing)["tests"] == evidence.baseline_of(None)["tests"] == {}
     tests = {"b > signs up": "pass", "a": "fail", "c": "skipped"}
-    made = reports.baseline(tests, at="2026-11-20T10:00:00.000Z", wave=3, commit="4f2a")
+    made = evidence.baseline(tests, at="2026-11-20T10:00:00.000Z", wave=3, commit="4f2a")
     found = json.loads(made)
     assert list(found) == sorted(found)
     assert list(found["tests"].items()) == [("a", "fail"), ("b > signs up", "pass")]
     assert (found["version"], found["last_wave"], found["last_commit"]) == (1, 3, "4f2a")
-    assert reports.baseline_of(made) == found
+    assert evidence.baseline_of(made) == found
 
 
 @pytest.mark.proves("S3-HARD-26")
 def test_a_baseline_that_cannot_be_read_is_named_with_the_place_and_is_not_empty() -> None:
     good = b'{"version": 1,\n "tests": {"a > b.c": "pass",\n  "d": "fail"}}'
-    assert reports.baseline_of(good)["tests"] == {"a > b.c": "pass", "d": "fail"}
+    assert evidence.baseline_of(good)["tests"] == {"a > b.c": "pass", "d": "fail"}
     wrong = {
         good[:-9]: "line 3",
         b"": "line 1",
@@ -161,18 +161,18 @@ def test_a_baseline_that_cannot_be_read_is_named_with_the_place_and_is_not_empty
     }
     for data, place in wrong.items():
         with pytest.raises(StageError) as raised:
-            reports.baseline_of(data)
-        assert reports.BASELINE in raised.value.text, data
+            evidence.baseline_of(data)
+        assert evidence.BASELINE in raised.value.text, data
         assert place in raised.value.text, (data, raised.value.text)
 
 
 @pytest.mark.proves("S3-QG-03", "S3-QG-06")
 def test_the_journeys_of_an_issue_lead_to_files_and_failed_tests_back_to_issues() -> None:
     texts = ["Covers J-SIGNUP-FLOW and j-other, see J-LOGIN-2FA.", "again `J-SIGNUP-FLOW`, not OBJ-SIGNUP-X, J-X"]
-    assert reports.journeys(texts) == ("J-SIGNUP-FLOW", "J-LOGIN-2FA")
+    assert evidence.journeys(texts) == ("J-SIGNUP-FLOW", "J-LOGIN-2FA")
     default = "tests/e2e/journey_{name}.spec.ts"
-    assert reports.journey_file(default, "J-SIGNUP-FLOW") == "tests/e2e/journey_signup_flow.spec.ts"
-    assert reports.journey_file("j/{name}/{name}.ts", "J-LOGIN-2FA") == "j/login_2fa/login_2fa.ts"
+    assert evidence.journey_file(default, "J-SIGNUP-FLOW") == "tests/e2e/journey_signup_flow.spec.ts"
+    assert evidence.journey_file("j/{name}/{name}.ts", "J-LOGIN-2FA") == "j/login_2fa/login_2fa.ts"
     files = {50: ("tests/e2e/journey_signup_flow.spec.ts",), 51: ("tests/e2e/journey_login.spec.ts",), 52: ()}
     failed = [f"{SIGNUP} > happy path > signs up", "tests/e2e/journey_login.spec.ts > logs in", "flow.spec.ts > x"]
-    assert list(reports.blamed(failed, files).values()) == [[50], [51], []]
+    assert list(evidence.blamed(failed, files).values()) == [[50], [51], []]

@@ -27,9 +27,9 @@ from moot.packs.rspec.document_check import REMNANTS
 from moot.packs.rspec.pipeline import RspecPipeline
 from moot.packs.rspec.programs import check_allowed
 from moot.packs.rspec.project_classes import classes_for, ruby_files
-from moot.packs.rspec.reviewing import Failure
 from moot.packs.rspec.spec_blocks import blocks_of
 from moot.packs.ruby.own_blocks import written
+from moot.packs.ruby.sentinel import Failure
 from moot.views import queries, states
 
 TYPE_CHECKING = False

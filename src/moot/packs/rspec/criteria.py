@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
 
-    from moot.packs.rspec.implementer import SpecProblem
     from moot.packs.rspec.rspec_runs import RspecCommand
     from moot.runs.contract import Check, Criterion, StageInput
 
@@ -88,14 +87,9 @@ def spec_is_implemented(before: StageInput, after: StageInput) -> Iterator[Probl
         yield Problem("the spec file was removed", path)
         return
     problems = [*implementer.spec_is_implemented(document, path, new)]
-    problems += implementer.nothing_is_lost(old, new, document["class_name"], path)
-    problems += implementer.overridden(old, new, path)
-    problems += implementer.replaced(document, old, new, path)
     for problem in problems:
         yield Problem(problem.text, problem.path, problem.line, blocks=problem.certain)
     yield from _changed_outside(structure_of(after), old, new, path)
-    for name in implementer.unstubbed(document, new):
-        yield Problem(f"{name} decides a branch, and the spec neither stubs nor builds it", path, blocks=False)
 
 
 def claims_hold(before: StageInput, after: StageInput) -> Iterator[Problem]:
@@ -104,28 +98,17 @@ def claims_hold(before: StageInput, after: StageInput) -> Iterator[Problem]:
     contents = {path: data for role in after.files.values() for path, data in role.items()}
     traits = factory_checks.traits_by_file(before.files.get("factories", {}), after.files.get("factories", {}))
     for problem in implementer.claims_hold(files, document_of(after), contents, traits):
-        yield Problem(problem.text, problem.path)
+        yield Problem(problem.text, problem.path, blocks=problem.certain)
     listed = {entry["path"] for entry in files}
     for path, (_, added) in traits.items():
         if added and path not in listed:
-            yield Problem(f"{', '.join(sorted(added))} added and not stated in data.files_created", path)
+            yield Problem(f"{', '.join(sorted(added))} added and not stated in data.files_created", path, blocks=False)
 
 
 def factories_hold(before: StageInput, after: StageInput) -> Iterator[Problem]:
     old, new = before.files.get("factories", {}), after.files.get("factories", {})
     for path, text, line in factory_checks.factory_problems(old, new):
         yield Problem(text, path, line)
-    for path, data in new.items():
-        known = old.get(path, b"")
-        added = [*implementer.overridden(known, data, path), *_replaced(after, known, data, path)]
-        for one in added:
-            yield Problem(one.text, one.path, one.line, blocks=one.certain)
-
-
-def _replaced(after: StageInput, old: bytes, new: bytes, path: str) -> Iterator[SpecProblem]:
-    document = document_of(after)
-    if "structure" in document:
-        yield from implementer.replaced(document, old, new, path)
 
 
 def review_holds(after: StageInput, rspec: RspecCommand) -> Iterator[Problem]:

@@ -7,7 +7,6 @@ from moot.packs.rspec.analysis_contract import completed
 from moot.packs.rspec.reviewing import missing_terminals
 from moot.packs.rspec.spec_blocks import blocks_of, planned_blocks
 from moot.packs.rspec.structure import examples_of
-from moot.packs.ruby.vacuity import vacuous_examples
 from moot.runs.contract import Problem, StageError, StageOutput
 
 TYPE_CHECKING = False
@@ -19,9 +18,8 @@ if TYPE_CHECKING:
     from moot.runs.contract import StageInput
 
 _PARTS = ("behavior_id", "side_effects", "characteristics", "dependencies")  # of a method, as the analyzer finds them
-_VERIFIES = 2  # the rule that every example verifies something
-# The structure decides the order and the cases; a linter decides the last; for the first, see `_hollow`.
-_DECIDED_ELSEWHERE = frozenset((_VERIFIES, 7, 8, 21))
+# Running the examples decides the first, the structure the order and the cases, a linter the last.
+_DECIDED_ELSEWHERE = frozenset((2, 7, 8, 21))
 
 
 def pointer(*names: str) -> str:
@@ -66,7 +64,7 @@ def stated_warnings(answer: AgentAnswer) -> Iterator[str]:
 
 def violations(document: Mapping[str, Any], path: str, data: bytes) -> tuple[list[dict[str, Any]], list[str]]:
     """The rules that a spec file breaks, and what it should do better: `must` rules, and `should` rules."""
-    broken = [*missing_terminals(document, path, data), *_hollow(document, path, data)]
+    broken = [*missing_terminals(document, path, data)]
     advice: list[str] = []
     for number, severity, text, line in _remarks(document, path, data):
         if severity == "must":
@@ -74,16 +72,6 @@ def violations(document: Mapping[str, Any], path: str, data: bytes) -> tuple[lis
         elif severity == "should":
             advice.append(f"rule {number}: {text} ({path}:{line})")
     return broken, advice
-
-
-def _hollow(document: Mapping[str, Any], path: str, data: bytes) -> Iterator[dict[str, Any]]:
-    """Planned examples that certainly test nothing. What is uncertain is decided by running them."""
-    nothing = {one.start: one.reason for one in vacuous_examples(data) if one.certain}
-    for blocks in planned_blocks(document["structure"], data).values():
-        for example in (one for block in blocks for one in block.examples):
-            if example.start in nothing:
-                said = f"{example.text!r} tests nothing: {nothing[example.start]}"
-                yield {"rule": _VERIFIES, "description": said, "location": f"{path}:{example.line}"}
 
 
 def _remarks(document: Mapping[str, Any], path: str, data: bytes) -> Iterator[tuple[int, str, str, int]]:

@@ -16,7 +16,7 @@ from moot.packs.rspec_v1.context_tree import (
 )
 from moot.packs.rspec_v1.method_block import MethodBlock, NoBlock, find_block, lines_with
 from moot.packs.rspec_v1.wording import context_problems, example_doubts, example_problems, order_problems
-from moot.packs.ruby.spec_tree import Group, parse_spec
+from moot.packs.ruby.spec_tree import Group
 from moot.runs.contract import Problem
 
 TYPE_CHECKING = False
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from moot.packs.rspec_v1.context_tree import StateNode
-    from moot.packs.ruby.spec_tree import Example
     from moot.runs.contract import StageInput
 
 SPEC = "spec"
@@ -198,54 +197,6 @@ def _texts(group: Group, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...
         yield here, one.line
         if isinstance(one, Group):
             yield from _texts(one, here)
-
-
-def examples_are_kept(before: StageInput, after: StageInput) -> Iterator[Problem]:
-    """No example vanished, became pending or lost an expectation, anywhere in the file."""
-    data, now = before.file(SPEC), after.file(SPEC)
-    if data is None or now is None:
-        return
-    old, new = _named(parse_spec(data).groups), _named(parse_spec(now).groups)
-    if len(new) < len(old):
-        yield problem(after, 0, f"the number of examples fell from {len(old)} to {len(new)}")
-    for name, was, found in _pairs(old, new):
-        if found is None:
-            yield problem(after, 0, f"the example '{name}' is gone")
-        elif found.pending and not was.pending:
-            yield problem(after, found.line, f"the example '{name}' became pending ({found.pending})")
-        elif len(found.expectations) + len(found.shared) < len(was.expectations) + len(was.shared):
-            yield problem(after, found.line, f"the example '{name}' lost an expectation")
-
-
-def _named(groups: tuple[Group, ...]) -> list[tuple[str, Example]]:
-    found: list[tuple[str, Example]] = []
-
-    def collect(group: Group, path: str) -> None:
-        here = f"{path} {group.text or group.constant or ''}".strip()
-        found.extend((f"{here} {one.text or one.body}".strip(), one) for one in group.examples)
-        for inner in group.groups:
-            collect(inner, here)
-
-    for group in groups:
-        collect(group, "")
-    return found
-
-
-def _pairs(
-    old: list[tuple[str, Example]], new: list[tuple[str, Example]]
-) -> Iterator[tuple[str, Example, Example | None]]:
-    """Each old example with the new one: by its full name, else in order."""
-    left = list(new)
-    unmatched = []
-    for name, was in old:
-        found = next((pair for pair in left if pair[0] == name), None)
-        if found is None:
-            unmatched.append((name, was))
-        else:
-            left.remove(found)
-            yield name, was, found[1]
-    for number, (name, was) in enumerate(unmatched):
-        yield name, was, left[number][1] if number < len(left) else None
 
 
 # --- helpers for other criteria --------------------------------------------------------------------------------------

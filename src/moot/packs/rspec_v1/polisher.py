@@ -6,29 +6,26 @@ The linter corrects the spec file in place. The programs run in the project root
 from __future__ import annotations
 
 import os
-import tempfile  # noqa: TID253 (loaded on demand)
 
 from moot.packs.rspec_v1 import polishing
 from moot.packs.rspec_v1.criteria import SPEC, target_of
 from moot.packs.rspec_v1.method_block import NoBlock, find_block
 from moot.packs.rspec_v1.polishing import Block
 from moot.packs.ruby.regular_files import read_regular
-from moot.packs.ruby.watched_examples import COUNTING, lacks_counting
+from moot.packs.ruby.rspec_runs import NoResult
+from moot.packs.ruby.sentinel import try_spec
 from moot.place.processes import NotStarted
 from moot.runs import contents
 from moot.runs.contract import Problem, StageError, StageOutput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from moot.packs.rspec_v1.polishing import TestResult
-    from moot.packs.ruby.spec_tree import Example, Group
     from moot.place.processes import Ran
     from moot.runs.contract import StageInput
 
-_LARGEST_RESULT = 16 << 20
 _KEEP = 4 << 20
 _LARGEST_GEMFILE = 1 << 20
 
@@ -106,57 +103,25 @@ def _lines(given: StageInput) -> Block:
 
 def check_tests(given: StageInput, settings: Mapping[str, Any]) -> list[str]:
     """Run the tests of the method's block. Raises if they do not pass, or test nothing. Returns warnings."""
-    path, examples = given.path(SPEC), _examples(given)
-    found = _tested(given, settings, COUNTING)
-    if found.problems:
-        raise StageError(
-            f"the tests do not pass: {found.problems[0]}", problems=[Problem(one) for one in found.problems]
-        )
-    unrun = [Problem(said, path, line) for line, said in polishing.unrun(examples, found, path)]
-    if unrun:
-        raise StageError(f"the tests do not all run: {unrun[0].said}", problems=unrun)
-    hollow = [*polishing.untested(examples, found, path, given.path("source"), _block(given).spec.data)]
-    empty = [Problem(said, path, line) for line, said, certain in hollow if certain]
-    if empty:
-        raise StageError(f"tests pass that test nothing: {empty[0].said}", problems=empty)
-    return [*found.pending, *(f"{path}:{line}: {said}" for line, said, _ in hollow)]
+    path, root = given.path(SPEC), given.target.root
+    start = list(settings["rspec"]) or (["bundle", "exec", "rspec"] if "Gemfile" in _names(root) else ["rspec"])
 
-
-def _tested(given: StageInput, settings: Mapping[str, Any], counting: str) -> TestResult:
-    """What RSpec says. If it cannot load moot's report, it runs with its own."""
-    root, path = given.target.root, given.path(SPEC)
-    with tempfile.TemporaryDirectory(prefix="moot-rspec-") as folder:
-        result = os.path.join(folder, "result.json")
-        bundled, line = "Gemfile" in _names(root), _lines(given).first
-        argv = polishing.rspec_command(path, line, result, settings["rspec"], bundled=bundled, counting=counting)
-        ran = _run(given, argv, settings["rspec_timeout"])
+    def program(words: Sequence[str]) -> Ran:
+        ran = _run(given, [*start, *words], settings["rspec_timeout"])
         if ran is None:
-            raise StageError(
-                f"RSpec cannot be started: {' '.join(argv[:3])}",
-                suggestion="Install it, or set pack.rspec-v1.rspec in moot.toml.",
-            )
-        if not (counting and lacks_counting(ran)):
-            return polishing.test_result(_content(result), ran.code, ran.output.tail + ran.errors.tail)
-    return _tested(given, settings, "")
+            advice = "Install it, or set pack.rspec-v1.rspec in moot.toml."
+            raise StageError(f"RSpec cannot be started: {' '.join(start)}", suggestion=advice)
+        return ran
 
-
-def _examples(given: StageInput) -> list[Example]:
-    """The examples of the method's block, without those that only run where they are included."""
-
-    def own(group: Group) -> Iterator[Example]:
-        yield from group.examples
-        for inner in group.groups:
-            if not inner.kind.startswith("shared"):
-                yield from own(inner)
-
-    return [*own(_block(given).group)]
-
-
-def _content(path: str) -> bytes | None:
     try:
-        return read_regular(path, _LARGEST_RESULT)[0]
-    except OSError:
-        return None
+        found = try_spec(program, root, path, [_block(given).group])
+    except NoResult as error:
+        raise StageError(f"the tests prove nothing: {error}", details=error.said[-2000:]) from error
+    if not found.passed:
+        said = "the tests do not pass" if found.failures else "tests pass that test nothing"
+        problems = [Problem(one.said, path, one.line) for one in (*found.failures, *found.empty)]
+        raise StageError(f"{said}: {problems[0].said}", problems=problems)
+    return list(found.doubts)
 
 
 # --- helpers ---------------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ only a warning.
 
 from __future__ import annotations
 
-from moot.packs.rspec_v1 import implementer_criteria, polisher
+from moot.packs.rspec_v1 import polisher
 from moot.packs.rspec_v1.criteria import descriptions_are_kept, found_block
 from moot.packs.rspec_v1.rest_criteria import rest_is_kept
 from moot.packs.ruby.syntax import words_of
@@ -61,6 +61,4 @@ def polish_holds(after: StageInput, settings: Mapping[str, Any]) -> Iterator[Pro
 
 
 rest_stays = by_command(rest_is_kept_but_style)
-tests_stay = by_command(implementer_criteria.examples_expect)
 texts_stay = by_command(descriptions_are_kept)
-methods_stay = by_command(implementer_criteria.nothing_is_replaced)

@@ -1,6 +1,6 @@
 """The nodes of a spec file that RSpec gives a meaning: groups, examples, definitions, hooks and expectations.
 
-For the modules of this package that make records of them: `spec_tree` and `vacuity`.
+For the modules of this package that make records of them.
 """
 
 from __future__ import annotations

@@ -75,6 +75,15 @@ class Example(SpecPart):
     branches: tuple[tuple[str, int], ...] = ()
     aggregated: bool = False  # by metadata or a block
 
+    @property
+    def expects(self) -> bool:
+        """Whether it holds an expectation, a helper whose name begins so, or a shared example."""
+        return bool(
+            self.expectations
+            or self.shared
+            or any(one.name.startswith("expect") and one.name != "expect" for one in self.calls)
+        )
+
 
 class Group(SpecPart):
     """A describe, a context, or shared examples. `constant`: what `RSpec.describe` names."""

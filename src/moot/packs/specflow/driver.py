@@ -15,6 +15,7 @@ all, and its result at the end of the output.
 
 from __future__ import annotations
 
+import os
 from functools import partial
 from itertools import takewhile
 from uuid import NAMESPACE_URL, uuid5  # noqa: TID253 (loaded on demand)
@@ -24,14 +25,12 @@ from moot.api.verbs.runs.site import site_of
 from moot.core.deciders.run import FAILED, INTERRUPTED, PASSED, STOPPED, EndRun
 from moot.core.errors import AwaitedFailed, Refused
 from moot.core.identity import Caller
-from moot.core.principal import Actor, name_of, same_agent
-from moot.core.reactions import notice
-from moot.core.text import REASON, bullets, command_line, one_line
-from moot.packs.specflow import gates, migrations, prompts, team, tree, waves
+from moot.core.principal import name_of, same_agent
+from moot.core.text import REASON, bullets, command_line, fence, one_line
+from moot.packs.specflow import evidence, gates, lead, migrations, team
 from moot.packs.specflow.looking import runs_of, status, status_lines
-from moot.packs.specflow.protocol import blocked, ready
-from moot.packs.specflow.team import BLOCKED, DB, DEFERRED, FIXED, GATE, ISSUE, LEAD, READY, SUBAGENTS, TEAMS, Teammate
-from moot.packs.specflow.verbs.teams import retire
+from moot.packs.specflow.protocol import CONTRACTS, TIER2, TIER3, blocked
+from moot.packs.specflow.team import BLOCKED, DEFERRED, FIXED, GATE, ISSUE, LEAD, READY, SUBAGENTS, TEAMS, Teammate
 from moot.place import VARIABLE
 from moot.runs.answers import last_block
 from moot.runs.crew import Crew, Turn
@@ -65,6 +64,11 @@ _HIDDEN = (*_NAMES, "WAVE_NUMBER", "ISSUE_NUMBER", FLAG)
 _IDLE = "it ended its turn"
 _NUDGE = "Nobody works any more, and your issue is neither ready nor blocked."
 _LAST = 1500  # characters of the last output in a reason
+_WAITING = {
+    True: "While you wait for an answer, end your turn: you are started again when a message arrives.",
+    False: "Do not end before one of the two: `moot wait` waits for an answer.",
+}
+_BRIEF = "issue-lifecycle.md"
 
 
 class SpecflowDriver(PackDriver):
@@ -78,7 +82,7 @@ class SpecflowDriver(PackDriver):
         self.call, self.pack, self.outcome = call, pack, ""
 
     def candidates(self, store: Store, besides: tuple[str, ...]) -> list[Task]:
-        wave = team.live(store) or _planned(store)
+        wave = team.live(store) or team.planned(store)
         issues = team.issues_of(store, wave.issues) if wave is not None else []
         return [one.task for one in issues if not one.status and not one.task.waits and one.id not in besides]
 
@@ -113,7 +117,7 @@ class _Drive:
                 elif self._over(wave):
                     break
                 self.crew.wait(head)
-        yield self._about("report", "\n".join(status_lines(status(self.call, self._wave(number)))), number)
+        yield self._about("report", "\n".join(status_lines(status(self.call, number))), number)
         self.driver.outcome = f"Wave {number} is {self._wave(number).state}."
 
     def _about(self, what: str, text: str, wave: int) -> DriverStep:
@@ -123,12 +127,12 @@ class _Drive:
 
     def _opened(self) -> Wave:
         """The wave that an earlier driver has left, that is live or planned, or the next one. Then it is live."""
-        options = self.driving.options
+        options, store = self.driving.options, self.engine.read()
         left = [self._wave(run.parameters["wave"]) for run in self.driving.open_runs() if run.repeats]
-        found = next(iter(left), None) or team.live(self.engine.read()) or _planned(self.engine.read())
+        found = next(iter(left), None) or team.live(store) or team.planned(store)
         if found is None:
             self.driving.as_agent(self.call.caller, "specflow plan")
-            found = _planned(self.engine.read())
+            found = team.planned(self.engine.read())
         assert found is not None, "a plan has a wave, or was refused"
         wanted = TEAMS if options.parallel is not None else SUBAGENTS if options.sequential else ""
         if options.wave not in (None, found.number) or (found.mode and wanted not in ("", found.mode)):
@@ -150,17 +154,11 @@ class _Drive:
             decided += ", which is not a known value"
         members = planned.members
         if mode == SUBAGENTS:
-            members = tuple(
-                one.replace(name=f"issue-{one.issue}", agent=f"w{planned.number}.issue-{one.issue}") for one in members
-            )
-        session = self.call.env.get("CLAUDE_CODE_SESSION_ID") or self.driving.id
-        start, me = tree.head(self.place), Actor(principal="")
-
-        def act(work: Work) -> None:
-            fields = {"mode": mode, "decided": decided, "start": start, "session": session}
-            team.spawn(work, work.task(planned.id), me, as_finn=True, team=planned.team, members=members, **fields)
-
-        self.call.commit(act)
+            named = [(one, f"issue-{one.issue}") for one in members]
+            members = tuple(one.replace(name=name, agent=f"w{planned.number}.{name}") for one, name in named)
+        fields: dict[str, Any] = {"mode": mode, "decided": decided, "start": evidence.head(self.place)}
+        fields["session"] = self.call.env.get("CLAUDE_CODE_SESSION_ID") or self.driving.id
+        self.call.commit(partial(lead.spawn, planned=planned, lead=None, members=members, **fields))
         return self._wave(planned.number)
 
     def _wave(self, number: int) -> Wave:
@@ -173,19 +171,12 @@ class _Drive:
         self.crew.stop(*self.crew.running, grace=self.settings["grace"])
         if self.crew.running or self.gate is not None:
             return False
-        store, unread = self.engine.read(), {}
-        for one in wave.members:
-            me, _ = states.agent(store, one.agent)
-            unread[one.agent] = [
-                mail.message.id for mail in queries.unsettled(store, me.name, me.principal, seen=False)
-            ]
         runs = self.crew.runs()
 
         def act(work: Work) -> None:
             for run in runs:
                 work.do("run", run.id, EndRun(STOPPED, f"wave {wave.number} is {wave.state}"), pack=team.PACK)
-            team.describe(work, wave.id, unread={agent: ids for agent, ids in unread.items() if ids})
-            retire(work, wave)
+            lead.retire(work, wave)
 
         self.call.commit(act)
         return True
@@ -204,25 +195,26 @@ class _Drive:
     def _judged(self, wave: Wave, ended: Ended) -> tuple[str, str, Callable[[Work], object] | None]:
         """How a turn has ended, why, and what else its commit stores."""
         member, wrong = wave.member(ended.member), ended.how
-        issue = self._issue(member) if member is not None else None
         if ended.forced:
             return INTERRUPTED, "it was ended after its grace time", None
-        if issue is not None and issue.status:
-            return PASSED, issue.status, None
+        if member is not None and (status := self._issue(member).status):
+            return PASSED, status, None
         if ended.adopted and not wrong:
             return INTERRUPTED, "its driver ended before it", None
-        if issue is not None and member is not None and wave.mode == SUBAGENTS and not wrong:
+        if member is not None and wave.mode == SUBAGENTS and not wrong:
             word, about, rest = (*last_block(ended.output).split(None, 2), "", "", "")[:3]
-            if about == f"#{issue.number}" and word == "READY_FOR_CLOSURE":
-                asked = partial(gates.open_gate, wave=wave, tier=gates.CONTRACTS, issues=[issue.number], saying=None)
+            if about == f"#{member.issue}" and word == "READY_FOR_CLOSURE":
+                asked = partial(gates.open_gate, wave=wave, tier=CONTRACTS, issues=[member.issue or 0])
                 return PASSED, READY, partial(asked, settings=self.settings)
-            if about == f"#{issue.number}" and word == "BLOCKED" and rest:
+            if about == f"#{member.issue}" and word == "BLOCKED" and rest:
                 return PASSED, BLOCKED, partial(blocked, member=member, reason=rest)
-        if issue is not None and (wave.mode == SUBAGENTS or "resume" not in self.commands):
+        if member is not None and (wave.mode == SUBAGENTS or "resume" not in self.commands):
             wrong = wrong or "it ended without READY_FOR_CLOSURE or BLOCKED"
         last = f"; it wrote last:\n{ended.output[-_LAST:]}" if ended.output else ""
-        told = partial(self._tell, wave, f"{ended.tried.who}: {wrong}{last}", ended.run.task)
-        return (FAILED, wrong + last, told) if wrong else (PASSED, _IDLE, None)
+        if not wrong:
+            return PASSED, _IDLE, None
+        note, task = f"{ended.tried.who}: {wrong}{last}", ended.run.task
+        return FAILED, wrong + last, lambda work: team.tell(work, (wave.lead,), note, wave.id, task)
 
     # --- one look ----------------------------------------------------------------------------------------------------
 
@@ -232,10 +224,9 @@ class _Drive:
             agent = self._agent(name)
             if agent.here:  # also those that wait for a message
                 self.driving.setup.presence.stamp(agent.name, agent.incarnation)
-        for member in wave.members:
+        for member in (one for one in wave.agents if one.agent not in self.crew.running):
             issue = self._issue(member)
-            is_over = issue is not None and issue.status == READY and member.agent not in self.crew.running
-            if is_over and issue is not None and issue.task.phase == "working":
+            if issue.status == READY and issue.task.phase == "working":
                 self.driving.as_agent(self._caller(member.agent), "task complete", task=issue.id)
         self._stop_others(wave)
         yield from self._attended(wave)
@@ -246,28 +237,9 @@ class _Drive:
             yield from self._led(wave, [one for one in issues if one.status == READY])
             return
         yield from self._attended(wave, quiet=True)
-        if not self.crew.running:
-            raise self._stuck(team.issues_of(self.engine.read(), wave.issues))
-
-    def _stuck(self, issues: list[Issue]) -> AwaitedFailed:
-        """The error when nobody works, and issues are open."""
-        left = [one for one in issues if one.status not in (READY, DEFERRED)]
-        left = [one for one in left if not one.task.waits] or left
-        ways = [
-            command_line("specflow decide", str(one.number), "resume" if one.status else "defer", options=REASON)
-            for one in left
-        ]
-        return AwaitedFailed(
-            "issues_blocked",
-            "\n".join(
-                [
-                    "These issues wait for a decision:",
-                    *bullets([f"#{one.number}: {one.why or 'it has no agent'}" for one in left]),
-                ]
-            ),
-            f"Resume, reassign or defer each, then run this again: {', '.join(f'`{way}`' for way in ways)}.",
-            issues=[one.number for one in left],
-        )
+        left = [one.number for one in issues if one.status not in (READY, DEFERRED)]
+        if left and not self.crew.running:
+            raise _stuck(team.issues_of(self.engine.read(), left))
 
     def _is_mine(self, wave: Wave) -> bool:
         """Whether the driver is the lead."""
@@ -277,7 +249,7 @@ class _Drive:
         """Let a thread work off the queue of gates."""
         if self.gate is not None and self.gate.done():
             for run in self.gate.result():
-                self.failed += run.outcome == FAILED and run.parameters["tier"] != gates.CONTRACTS
+                self.failed += run.outcome == FAILED and run.parameters["tier"] != CONTRACTS
                 text = one_line(run.reason or run.id, 300)
                 took = sum(one.seconds or 0 for one in run.tries)
                 yield DriverStep(
@@ -305,83 +277,60 @@ class _Drive:
         work.do("run", run.id, EndRun(STOPPED, "its agent was asked to stop"), pack=team.PACK)
         task = work.task(str(run.task))
         if task.phase == "working" and same_agent(task.holder or "", run.parameters["member"]):
-            waves.give_back(work, (team.Issue.of_task(task),), team.actor_of(wave, wave.lead))
+            lead.give_back(work, (team.Issue.of_task(task),), team.actor_of(wave, wave.lead))
 
     # --- members -----------------------------------------------------------------------------------------------------
 
     def _attended(self, wave: Wave, *, quiet: bool = False) -> Iterator[DriverStep]:
         """Start the turns that are due. `quiet`: nothing else happens, so agents that wait do so in vain."""
-        options = self.driving.options
-        most = 1 if wave.mode == SUBAGENTS else options.parallel or len(wave.members)
-        for member in wave.members:
-            busy = len(self.crew.running) >= most or (wave.mode == SUBAGENTS and gates.queue(self.engine.read()))
-            if member.role in (DB, GATE) or busy or {member.agent} & {*self.crew.running, *wave.stopping}:
-                continue
+        most = 1 if wave.mode == SUBAGENTS else self.driving.options.parallel or len(wave.members)
+        for member in wave.agents:
+            if len(self.crew.running) >= most or (wave.mode == SUBAGENTS and gates.queue(self.engine.read())):
+                return
             issue = self._issue(member)
-            if issue is not None and wave.mode == SUBAGENTS and not issue.status:
-                issue = self._certified(wave, member, issue)
-            if issue is None or not (issue.status or issue.task.waits):
+            is_away = member.agent in (*self.crew.running, *wave.stopping)
+            if not (is_away or issue.status or issue.task.waits):
                 yield from self._started(wave, member, issue, quiet=quiet)
 
-    def _started(self, wave: Wave, member: Teammate, issue: Issue | None, *, quiet: bool) -> Iterator[DriverStep]:
-        """Start the next turn of a member, if one is due. After too many crashes, its issue is blocked."""
-        task = issue.id if issue is not None else None
-        run = self.crew.find(member.agent, task)
-        tries = run.tries if run is not None else ()
-        last, reason = (tries[-1], f"Your last turn has ended: {tries[-1].reason}") if tries else (None, "")
+    def _started(self, wave: Wave, member: Teammate, issue: Issue, *, quiet: bool) -> Iterator[DriverStep]:
+        """Start the next turn of an agent, if one is due. After too many crashes, its issue is blocked."""
+        run = self.crew.run_of(member.agent, issue.id, wave=wave.number)
+        last, reason = (run.tries[-1], f"Your last turn has ended: {run.tries[-1].reason}") if run.tries else (None, "")
         if last is not None and last.status == PASSED and last.reason == _IDLE:
-            reason = "You have new mail." if self._has_news(member, last.at) else _NUDGE if quiet and issue else ""
-            if not reason:
+            reason = "You have new mail." if self._has_news(member, last.at) else _NUDGE
+            if reason == _NUDGE and not quiet:
                 return
-        vain = [*takewhile(lambda one: one.status != PASSED or one.why == _NUDGE, reversed(tries))]
-        crashes = sum(one.status != INTERRUPTED for one in vain)
-        if crashes > self.settings["respawns"]:
-            if issue is not None:
-                self.call.commit(partial(self._block, wave, member, vain[0].reason, run))
+        vain = [*takewhile(lambda one: one.status != PASSED or one.why == _NUDGE, reversed(run.tries))]
+        if sum(one.status != INTERRUPTED for one in vain) > self.settings["respawns"]:
+            self.call.commit(partial(_give_up, wave, member, run, vain[0].reason))
             return
         command, resume = self.commands.get(member.command), self.commands.get("resume")
         if command is None:
             raise Refused("no_commands", f"[run.specflow] has no command {member.command!r}.", "Add it to moot.toml.")
         again = wave.mode == TEAMS and last is not None and (last.status == PASSED or last.command == command.run)
         if again and resume is not None:
-            about = {"task": task or "your work", "waiting": prompts.waiting(resumed=True)}
-            command, brief = resume, prompts.filled("resume", reason=one_line(reason, 2000), **about)
+            text = _filled("resume", reason=one_line(reason, 2000), task=issue.id, waiting=_WAITING[True])
+            command = resume
         else:
-            brief = self._prompt(wave, member, issue)
-        if issue is not None and issue.task.phase == "open":
+            text = self._prompt(wave, member, issue)
+        if issue.task.phase == "open":
             self.driving.as_agent(self._caller(member.agent), "task claim", task=issue.id)
-        yield self._start(wave, member, issue, command, brief, reason if reason == _NUDGE else "")
+        yield self._start(wave, member, run, command, text, reason if reason == _NUDGE else "")
 
     def _start(
-        self,
-        wave: Wave,
-        member: Teammate,
-        issue: Issue | None,
-        command: Handler,
-        brief: str,
-        reason: str,
-        task: str = "",
+        self, wave: Wave, member: Teammate, run: Run, command: Handler, brief: str, reason: str = ""
     ) -> DriverStep:
         """Start a command as this member, or as the lead."""
-        store, place, extra = self.engine.read(), self.place, states.task(self.engine.read(), wave.id)[0].extra
-        every = [
-            run for run in queries.things(store, "run", ended=True) if run.parameters.get("member") == member.agent
-        ]
-        who = f"{member.agent}#{1 + sum(len(run.tries) for run in every)}"
-        own = {
-            VARIABLE: place.root,
-            "MOOT_TEAM": wave.team,
-            "MOOT_WAVE": str(wave.number),
-            "WAVE_NUMBER": str(wave.number),
-        }
-        if issue is not None:
-            own |= {"MOOT_ISSUE": str(issue.number), "ISSUE_NUMBER": str(issue.number)}
-        if FLAG in self.call.env:
-            own[FLAG] = self.call.env[FLAG]
+        mine = [one for one in runs_of(self.engine.read(), wave) if one.parameters.get("member") == member.agent]
+        who, number = f"{member.agent}#{1 + sum(len(one.tries) for one in mine)}", str(wave.number)
+        issue = str(team.issue_number(str(run.task)) or "")
+        own = {VARIABLE: self.place.root, "MOOT_TEAM": wave.team, "MOOT_WAVE": number, "WAVE_NUMBER": number}
+        own |= {"MOOT_ISSUE": issue, "ISSUE_NUMBER": issue} if issue else {}
+        own |= {FLAG: self.call.env[FLAG]} if FLAG in self.call.env else {}
         if wave.mode == TEAMS and member.role != LEAD:
-            own |= zip(_NAMES, (wave.team, who, member.name, member.role, extra.get("session") or wave.id), strict=True)
+            parent = wave.session or wave.id
+            own |= zip(_NAMES, (wave.team, who, member.name, member.role, parent), strict=True)
         session = uuid5(NAMESPACE_URL, f"{self.call.identity()}/{member.agent if wave.mode == TEAMS else who}")
-        run = self.crew.run_of(member.agent, task or (issue.id if issue is not None else None), wave=wave.number)
         turn = Turn(
             command=command,
             brief=brief,
@@ -390,89 +339,81 @@ class _Drive:
             reason=reason,
             own=own,
             hides=_HIDDEN,
-            words={"{session}": str(session), **({"{issue}": str(issue.number)} if issue is not None else {})},
+            words={"{session}": str(session), "{issue}": issue},
         )
         last = self.crew.start(run, turn)
         about: dict[str, Any] = {"stage": last.stage, "attempt": last.attempt, "who": who, "seconds": command.timeout}
         return DriverStep("started", run.id, run.task, **about, text=" ".join(command.run))
 
-    def _prompt(self, wave: Wave, member: Teammate, issue: Issue | None) -> str:
-        """The text of a first turn."""
-        given = (issue.task.extra.get("prompt") if issue is not None else None) or member.prompt
-        if given or issue is None:
-            return prompts.first(wave, member, issue, given, ())
+    def _prompt(self, wave: Wave, member: Teammate, issue: Issue) -> str:
+        """The text of a first turn: the prompt that was given for the agent, unchanged, or what moot makes of it.
+
+        In the mode of teams, who it is comes last. What others wrote into an issue is fenced, so that it cannot be
+        mistaken for moot's own words.
+        """
+        if member.prompt:
+            parts = [self.call.blob(member.prompt).decode()]
+        else:
+            said = "\n\n".join(filter(None, (issue.text, *(f"Comment: {one}" for one in issue.comments))))
+            about = {"number": issue.number, "name": issue.name, "wave": wave.number}
+            parts = [self._base(wave), _filled("issue", text=fence(said or "(no text)"), **about)]
+            parts += [self._alone(wave, issue) if wave.mode == SUBAGENTS else self._together(issue)]
+        if wave.mode == TEAMS:
+            me = {"member": member.name, "role": member.role, "agent": member.agent, "issue": issue.number}
+            parts.append(_filled("member", wave=wave.number, team=wave.team, **me))
+        return "\n\n".join(filter(None, parts))
+
+    def _base(self, wave: Wave) -> str:
+        """The prompt of issue agents in the project, else in the pack."""
+        own = self.settings["agents_dir"]
+        for folder in [own] if own else ["agents", "scripts/agents"]:
+            path = os.path.join(self.place.root, folder, _BRIEF)
+            if os.path.isfile(path):
+                with open(path, encoding="utf-8", errors="replace") as file:
+                    return file.read()
         role = self.pack.role(ISSUE)
         assert role is not None, "the roles of this pack are its own"
-        base = prompts.brief(self.place.root, self.settings) or ""
-        if not base and wave.mode == TEAMS:
-            base = brief_of(self.call.packs, self.pack, role).text
-        part = (
-            prompts.team_part(self.pack, issue, self.settings, resumed="resume" in self.commands)
-            if wave.mode == TEAMS
-            else prompts.subagent_part(issue, self._migration(wave, issue), self._failures(wave, issue))
-        )
-        return prompts.first(wave, member, issue, base, (prompts.issue_part(wave, issue), part))
+        return brief_of(self.call.packs, self.pack, role).text if wave.mode == TEAMS else ""
 
-    def _migration(self, wave: Wave, issue: Issue) -> str:
-        """The file of the migration that is reserved for the issue of a subagent."""
-        given: dict[str, Any] = {}
-        folder, asked = self.settings["migrations"], {"issue": issue.number, "tables": [f"issue_{issue.number}"]}
+    def _together(self, issue: Issue) -> str:
+        """The messages of an issue agent, the rules about files, and when its issue can be closed."""
+        sends = [(form, one.to) for one in self.pack.messages if ISSUE in one.senders for form in one.text]
+        gets = [(form, one.senders) for one in self.pack.messages if ISSUE in one.to for form in one.text]
+        return _filled(
+            "teams",
+            number=issue.number,
+            sends="\n".join(bullets([f"`{form}` to {to[0].replace('@all', 'all')}" for form, to in sends])),
+            gets="\n".join(bullets([f"`{form}` from {senders[0]}" for form, senders in gets])),
+            shared=", ".join(f"`{one}`" for one in self.settings["shared"]),
+            barrels=", ".join(f"`{one}`" for one in self.settings["barrels"]),
+            waiting=_WAITING["resume" in self.commands],
+        )
+
+    def _alone(self, wave: Wave, issue: Issue) -> str:
+        """What a subagent does, with a migration number reserved for it, and what the last gate found."""
+        folder, given = self.settings["migrations"], list[str]()
+        asked = {"issue": issue.number, "tables": [f"issue_{issue.number}"]}
         files = migrations.scan(self.place.root, folder)
 
-        def answer(_kind: str, data: Mapping[str, Any], _to: str | None = None) -> None:
-            given.update(data)
+        def act(work: Work) -> None:
+            given.extend(data.get("file", "") for _, data, _ in migrations.request(work, wave, files, folder, asked))
 
-        self.call.commit(lambda work: migrations.request(work, wave, files, folder, asked, answer))
-        return str(given.get("file"))
-
-    def _certified(self, wave: Wave, member: Teammate, issue: Issue) -> Issue:
-        """The issue of a subagent, after what its last gate says: ready, blocked, or to be worked on."""
-        gate = self._last_gate(wave, issue)
-        if gate is None or gate.parameters["tier"] != gates.CONTRACTS:
-            return issue
-        me = Actor(principal=self._agent(member.agent).principal, roles=(ISSUE,))
-        if gate.outcome == PASSED and issue.task.extra.get("proof") != gate.id:
-
-            def act(work: Work) -> None:
-                team.describe(work, issue.id, proof=gate.id)
-                ready(work, member, me, gate.id, {})
-
-            self.call.commit(act)
-            self.driving.as_agent(self._caller(member.agent), "task complete", task=issue.id)
-        elif gate.outcome == FAILED and issue.failed >= self.settings["attempts"]:
-            self.call.commit(
-                partial(self._block, wave, member, f"the contract gate failed ({gate.id}): {gate.reason}", None)
-            )
-        return self._issue(member) or issue
-
-    def _last_gate(self, wave: Wave, issue: Issue) -> Run | None:
-        """The newest gate that is about this issue."""
-        runs = runs_of(self.engine.read(), wave)
-        return next((run for run in reversed(runs) if issue.number in run.parameters.get("issues", ())), None)
+        self.call.commit(act)
+        found = self._failures(wave, issue)
+        failures = f"The last gate failed. Correct this:\n\n{fence(found)}\n\n" if found else ""
+        return _filled("subagents", number=issue.number, migration=given[-1], failures=failures)
 
     def _failures(self, wave: Wave, issue: Issue) -> str:
         """What the newest gate of an issue found; empty if it passed, or if there is none."""
-        gate = self._last_gate(wave, issue)
-        last = gate.tries[-1] if gate is not None and gate.tries and gate.outcome == FAILED else None
-        if last is None:
+        runs = [run for run in runs_of(self.engine.read(), wave) if issue.number in run.parameters.get("issues", ())]
+        if not runs or runs[-1].outcome != FAILED or not runs[-1].tries:
             return ""
+        last = runs[-1].tries[-1]
         output = self.call.blob(last.output).decode("utf-8", "replace")[-_LAST:] if last.output else ""
         return "\n".join(filter(None, (last.reason, *last.problems, output)))
 
-    def _block(self, wave: Wave, member: Teammate, reason: str, run: Run | None, work: Work) -> None:
-        """Block the issue of a member that cannot go on, and tell the lead."""
-        if run is not None:
-            work.do("run", run.id, EndRun(FAILED, reason), pack=team.PACK)
-        blocked(work, member, reason)
-        self._tell(wave, f"BLOCKED #{member.issue} {reason}", f"issue-{member.issue}", work)
-
-    def _tell(self, wave: Wave, text: str, task: str | None, work: Work) -> None:
-        """Write a note to the lead."""
-        for _, thread, message, *_ in notice(work, "note", (wave.lead,), "moot", text, thread=wave.id, task=task):
-            work.do("message", work.new_message(), message, thread=thread, pack=team.PACK)
-
-    def _issue(self, member: Teammate) -> Issue | None:
-        return team.issues_of(self.engine.read(), (member.issue,))[0] if member.issue else None
+    def _issue(self, member: Teammate) -> Issue:
+        return team.issues_of(self.engine.read(), (member.issue or 0,))[0]
 
     def _agent(self, name: str) -> Agent:
         return states.agent(self.engine.read(), name)[0]
@@ -491,48 +432,66 @@ class _Drive:
 
     def _led(self, wave: Wave, issues: list[Issue]) -> Iterator[DriverStep]:
         """The next step of the lead, when no agent works any more."""
-        lead = Teammate(FIXED[LEAD], name_of(wave.lead), LEAD)
-        now = tree.version(self.place, self.settings["reports"].values())
+        me = Teammate(FIXED[LEAD], name_of(wave.lead), LEAD)
+        now = evidence.version(self.place, self.settings["reports"].values())
         passed = [(gate or {}).get("commit") == now for gate in (wave.tier2, wave.tier3)]
-        exports = [one for one in tree.exports(self.place, wave.start) if issues and one not in wave.accepted]
+        exports = [one for one in evidence.exports(self.place, wave.start) if issues and one not in wave.accepted]
         if self.failed >= self.settings["attempts"]:
-            raise AwaitedFailed(
-                "gates_failed",
-                f"The gates of wave {wave.number} failed {self.failed} times.",
-                "Look at them, then run this again.",
-            )
+            said = f"The gates of wave {wave.number} failed {self.failed} times."
+            raise AwaitedFailed("gates_failed", said, "Look at them, then run this again.")
         if exports:
             said = "\n".join(bullets(exports, most=len(exports)))
-            if "lead" not in self.commands or not self._is_due(wave, wave.id, said):
+            run = self.crew.run_of(me.agent, wave.id, wave=wave.number) if "lead" in self.commands else None
+            if run is None or not _is_due(run, said):
                 raise AwaitedFailed(
                     "open_exports",
                     f"These exports are open:\n{said}",
                     "Add them to the barrel files and commit, then run this again.",
                     exports=exports,
                 )
-            brief = prompts.filled("exports", wave=wave.number, exports=said)
-            yield self._start(wave, lead, None, self.commands["lead"], brief, said, task=wave.id)
+            brief = _filled("exports", wave=wave.number, exports=said)
+            yield self._start(wave, me, run, self.commands["lead"], brief, said)
         elif issues and not all(passed):
-            numbers = ", ".join(f"#{one.number}" for one in issues)
-            asked = f"RUN_REGRESSION wave:{wave.number}" if passed[0] else f"RUN_JOURNEY_TIER2 issues:[{numbers}]"
-            self.driving.as_agent(self._caller(lead.agent), "specflow write", to=GATE, message=asked)
+            asked = gates.request_text(self.engine.read(), TIER3 if passed[0] else TIER2)
+            self.driving.as_agent(self._caller(me.agent), "specflow write", to=GATE, message=asked)
         else:
             for issue in issues if "close" in self.commands else ():
-                if self._is_due(wave, issue.id, ""):
-                    yield self._start(wave, lead, issue, self.commands["close"], issue.name, "")
+                run = self.crew.run_of(me.agent, issue.id, wave=wave.number)
+                if _is_due(run):
+                    yield self._start(wave, me, run, self.commands["close"], issue.name)
                     return
             self.call.commit(partial(self._close, wave, now))
 
     def _close(self, wave: Wave, version: str, work: Work) -> None:
-        waves.close(work, wave, version, team.actor_of(wave, wave.lead))
-
-    def _is_due(self, wave: Wave, task: str, reason: str) -> bool:
-        """Whether a command of the lead has not yet run for this reason."""
-        run = self.crew.find(name_of(wave.lead), task)
-        last = run.tries[-1] if run is not None and run.tries else None
-        return last is None or last.status == INTERRUPTED or last.why != reason
+        lead.close(work, wave, version, team.actor_of(wave, wave.lead), retired=False)
 
 
-def _planned(store: Store) -> Wave | None:
-    tasks = (states.task(store, name)[0] for name in queries.task_ids(store, "planned"))
-    return next((team.Wave.of_task(task) for task in tasks if task.lifecycle == team.WAVES), None)
+def _stuck(issues: list[Issue]) -> AwaitedFailed:
+    """The error when nobody works, and these issues are open."""
+    left = [one for one in issues if not one.task.waits] or issues
+    ways = [(str(one.number), "resume" if one.status else "defer") for one in left]
+    commands = [command_line("specflow decide", *way, options=REASON) for way in ways]
+    said = bullets([f"#{one.number}: {one.why or 'it has no agent'}" for one in left])
+    return AwaitedFailed(
+        "issues_blocked",
+        "\n".join(["These issues wait for a decision:", *said]),
+        f"Resume, reassign or defer each, then run this again: {', '.join(f'`{one}`' for one in commands)}.",
+        issues=[one.number for one in left],
+    )
+
+
+def _is_due(run: Run, reason: str = "") -> bool:
+    """Whether a command of the lead has not yet run for this reason."""
+    last = run.tries[-1] if run.tries else None
+    return last is None or last.status == INTERRUPTED or last.why != reason
+
+
+def _give_up(wave: Wave, member: Teammate, run: Run, reason: str, work: Work) -> None:
+    work.do("run", run.id, EndRun(FAILED, reason), pack=team.PACK)
+    blocked(work, member, reason, wave)
+
+
+def _filled(file: str, /, **values: Any) -> str:
+    """A text of the folder `prompts`, with its values."""
+    with open(os.path.join(os.path.dirname(__file__), "prompts", f"{file}.md"), encoding="utf-8") as opened:
+        return opened.read().format_map(values)

@@ -32,26 +32,22 @@ def verbs_of(tool: str, given: Mapping[str, Any]) -> list[tuple[str, dict[str, A
     """The verbs, with their arguments, that a call of one of these tools stands for."""
     rest = dict(given)
     table, operation = (OPERATIONS, rest.pop("operation", None)) if tool == TOOL else (TASKS, tool)
-    if operation not in table:
-        raise _wrong(f"{tool}: {operation!r} is not an operation", table)
-    verb, names = table[str(operation)]
+    verb, names = table.get(str(operation), ("", {}))
     more = _UPDATES if tool == "TaskUpdate" else {}
-    if unknown := [name for name in rest if name not in {**names, **more}]:
-        raise _wrong(f"{operation} does not take {', '.join(unknown)}", {**names, **more})
     own = {names[name]: value for name, value in rest.items() if name in names}
     found = [(verb, own)] if not more or "status" in rest else []
     for name, (other, mine, its) in more.items():
-        for value in _values(rest.get(name)):
-            about = {mine: rest.get("taskId"), its: value}
-            found.append((other, {key: (text,) if key == "needs" else text for key, text in about.items()}))
-    if not found or (more and "taskId" not in rest):
-        raise _wrong(f"{operation} needs taskId and something to change", {**names, **more})
+        values = rest[name] if isinstance(rest.get(name), list) else [rest[name]] if name in rest else []
+        for value in values:
+            pair = {mine: rest.get("taskId"), its: value}
+            found.append((other, {key: (text,) if key == "needs" else text for key, text in pair.items()}))
+    if not verb or not found or not {*rest} <= {*names, *more} or (more and "taskId" not in rest):
+        known = [*names, *more] if verb else [*table]
+        about = ", ".join(known)
+        raise Usage(
+            "bad_arguments",
+            f"{tool} cannot do that: {operation} with {', '.join(rest)}.",
+            f"Use: {about}.",
+            known=known,
+        )
     return found
-
-
-def _values(given: Any) -> list[Any]:
-    return list(given) if isinstance(given, list) else [] if given is None else [given]
-
-
-def _wrong(what: str, known: Mapping[str, object]) -> Usage:
-    return Usage("bad_arguments", f"{what}.", f"Use one of: {', '.join(known)}.", known=list(known))

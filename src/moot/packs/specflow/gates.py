@@ -18,17 +18,19 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
-from moot.core.deciders.message import SendMessage
+from moot.api.answer import Answer
+from moot.api.catalogue import Param, Verb
 from moot.core.deciders.run import FAILED, INTERRUPTED, PASSED, STOPPED, EndRun, EndStage, OpenRun, StartStage
-from moot.core.errors import Held, Refused, Unavailable
+from moot.core.errors import AwaitedFailed, Held, Refused, Unavailable, Usage
 from moot.core.json_codec import dumps
 from moot.core.principal import name_of
+from moot.core.run import RunOpened
 from moot.core.task import MoveTask
 from moot.core.text import age, bullets, command_line, first_few
-from moot.packs.specflow import reports, team, tree
-from moot.packs.specflow.migrations import SERIES, needed
-from moot.packs.specflow.reports import BASELINE, FAIL, SKIPPED, WORSE
-from moot.packs.specflow.team import DEFERRED, GATE, PACK, READY, Issue, Wave
+from moot.packs.specflow import evidence, team
+from moot.packs.specflow.evidence import BASELINE, FAIL, SKIPPED, WORSE
+from moot.packs.specflow.protocol import CONTRACTS, TIER2, TIER3, TIERS, blocked, ready
+from moot.packs.specflow.team import DEFERRED, GATE, ISSUE, PACK, READY, Issue, Wave, describe
 from moot.place import locks
 from moot.runs import commands, contents
 from moot.runs.contract import StageError
@@ -51,7 +53,6 @@ if TYPE_CHECKING:
     from moot.runs.site import Site
     from moot.views.store import Store
 
-CONTRACTS, TIER2, TIER3 = "contracts", "tier2", "tier3"
 JOURNEYS, REGRESSION = "journeys", "regression"
 RESULTS = {CONTRACTS: "CONTRACT_RESULTS", TIER2: "JOURNEY_TIER2_RESULTS", TIER3: "REGRESSION_RESULTS"}
 LOCK = f"{PACK}.gates"
@@ -68,35 +69,20 @@ def facts(call: Call, settings: Mapping[str, Any], kind: str, data: Mapping[str,
     place, store = call.place, call.engine.read()
     if kind == "READY_FOR_CLOSURE":
         run = states.state(store, "run", str(data.get("certificate")))[0]
-        gone = run.outcome == PASSED and not tree.in_history(place, commit_of(run))
-        if gone or run.outcome != PASSED:
+        if run.outcome != PASSED:
+            return {}
+        if not evidence.in_history(place, commit_of(run)):
             return {"stale": f"its commit {commit_of(run)} is not in the history of HEAD"}
-        return {"changed": [*tree.changed(place, commit_of(run))]}
+        return {"changed": [*evidence.changed(place, commit_of(run))]}
     wave = team.live(store)
-    if kind == "RUN_CONTRACTS" or wave is None:
+    if TIERS[kind] == CONTRACTS or wave is None:
         return {}
-    found = findings(call, wave) if kind == "RUN_JOURNEY_TIER2" else []
-    now = tree.version(place, settings["reports"].values())
-    return {"findings": found, "dirty": tree.uncommitted(place), "version": now}
+    found = evidence.findings(call, wave) if TIERS[kind] == TIER2 else []
+    now = evidence.version(place, settings["reports"].values())
+    return {"findings": found, "dirty": evidence.uncommitted(place), "version": now}
 
 
-def findings(call: Call, wave: Wave) -> list[str]:
-    """What the lead must look at before Tier 2, each with its path. What it has accepted is among them."""
-    protocol: Any = call.packs.protocol(PACK)
-    given = states.state(call.engine.read(), "series", SERIES)[0].given
-    return tree.findings(
-        call.place,
-        wave.start,
-        is_shared=protocol.is_shared,
-        held=tree.held_since(call.engine, call.engine.log.read(0, 1, f"task/{wave.id}")[0].position),
-        migrations=protocol.settings["migrations"],
-        assigned={one.number for one in given.values()},
-    )
-
-
-def check_request(
-    work: Work, wave: Wave, tier: str, own: int | None, saying: Saying, settings: Mapping[str, Any]
-) -> None:
+def _check(work: Work, wave: Wave, tier: str, own: int | None, saying: Saying, settings: Mapping[str, Any]) -> None:
     """Raise if the gate cannot be asked for now, with everything that is missing."""
     if tier == CONTRACTS:
         if team.issue(work, int(own or 0)).failed >= settings["attempts"]:
@@ -148,7 +134,7 @@ def _check_tier_2(work: Work, wave: Wave, saying: Saying) -> None:
             missing=found,
         )
     if found:
-        team.describe(work, wave.id, accepted=[*wave.accepted, *found])
+        describe(work, wave.id, accepted=[*wave.accepted, *found])
 
 
 def _due(work: Work, wave: Wave) -> list[Issue]:
@@ -156,8 +142,22 @@ def _due(work: Work, wave: Wave) -> list[Issue]:
     return [one for number in sorted(wave.issues) if (one := team.issue(work, number)).status != DEFERRED]
 
 
+def asked(work: Work, wave: Wave, own: int | None, saying: Saying, settings: Mapping[str, Any]) -> Saying:
+    """The request with the run of its gate, which is queued in the same commit. `own`: the issue of the sender."""
+    tier = TIERS[saying.spec.name]
+    _check(work, wave, tier, own, saying, settings)
+    issues, more = ([own], {"issue": own}) if own is not None else (list(wave.issues), {})
+    run = open_gate(work, wave, tier, issues, settings, saying)
+    return saying.replace(data={**saying.data, **more, "run": run})
+
+
 def open_gate(
-    work: Work, wave: Wave, tier: str, issues: Sequence[int], saying: Saying | None, settings: Mapping[str, Any]
+    work: Work,
+    wave: Wave,
+    tier: str,
+    issues: Sequence[int],
+    settings: Mapping[str, Any],
+    saying: Saying | None = None,
 ) -> str:
     """Queue a gate. Returns the id of its run. A wave whose Tier 2 is asked for is in its gates.
 
@@ -180,8 +180,8 @@ def open_gate(
 
 
 def journey_files(issue: Issue, settings: Mapping[str, Any]) -> tuple[str, ...]:
-    found = reports.journeys((issue.text, *issue.comments))
-    return tuple(dict.fromkeys(reports.journey_file(settings["journey_file"], one) for one in found))
+    found = evidence.journeys((issue.text, *issue.comments))
+    return tuple(dict.fromkeys(evidence.journey_file(settings["journey_file"], one) for one in found))
 
 
 def queue(store: Store) -> list[Run]:
@@ -287,36 +287,44 @@ class _Gate:
         """Run the command, and take a new baseline if the whole suite passed. Raises why the stage fails."""
         place, written, accept = self.site.place, self.settings["reports"], self.asked["accept"]
         path = written.get(stage, "")
-        self.version = tree.version(place, written.values())
-        if self.asked["tier"] != CONTRACTS and (dirty := tree.uncommitted(place)):
-            raise StageError(f"tracked files have changes that are not committed: {', '.join(dirty)}")
-        if missing := [file for file in files if not os.path.isfile(os.path.join(place.root, file))]:
-            raise StageError(f"there is no file for journeys: {', '.join(missing)}")
-        if command is None:
-            raise StageError(f"moot.toml has no command `{stage}` in [run.{PACK}]")
-        if path and any(word.rpartition("=")[2] == path for word in command.run):  # consent would cover its content
-            raise StageError(f"the command `{stage}` names its report: write {REPORT} in the place of {path}")
-        if stage == REGRESSION and accept and not path:
-            raise StageError(f"no report of it is named in [pack.{PACK}], so there is nothing to accept")
+        self.version = evidence.version(place, written.values())
+        dirty = evidence.uncommitted(place) if self.asked["tier"] != CONTRACTS else []
+        missing = [file for file in files if not os.path.isfile(os.path.join(place.root, file))]
+        nothing = stage == REGRESSION and accept and not path
+        named = command is not None and any(word.rpartition("=")[2] == path for word in command.run)
+        obstacles = {
+            f"tracked files have changes that are not committed: {', '.join(dirty)}": dirty,
+            f"there is no file for journeys: {', '.join(missing)}": missing,
+            f"moot.toml has no command `{stage}` in [run.{PACK}]": command is None,
+            # consent would cover the content of its report
+            f"the command `{stage}` names its report: write {REPORT} in the place of {path}": path and named,
+            f"no report of {stage} is named in [pack.{PACK}], so there is nothing to accept": nothing,
+        }
+        for why, is_so in obstacles.items():
+            if is_so:
+                raise StageError(why)
+        assert command is not None
         old = contents.read(place.root, [BASELINE] if stage == REGRESSION else [])
-        known = {} if accept else reports.baseline_of(old.files.get(BASELINE))["tests"]
+        known = {} if accept else evidence.baseline_of(old.files.get(BASELINE))["tests"]
         before = contents.read(place.root, [path] if path else [])
         code = self._run(stage, commands.granted(self.site.consent, command), files, lock)
         if path:
             now = contents.read(place.root, [path])
             if now == before or path not in now.files:
                 raise StageError(f"{path} was not written by this run (exit code {code})")
-            self.tests = reports.tests_of(now.files[path], place.root)
-        failed = [test for test, how in self.tests.items() if how == FAIL]
+            self.tests = evidence.tests_of(now.files[path], place.root)
+        self.worse = dict.fromkeys((test for test, how in self.tests.items() if how == FAIL), "failed")
         self.counts["tests"] += sum(how != SKIPPED for how in self.tests.values())
-        self.counts["failed"] += len(failed)
-        self.worse = dict.fromkeys(failed, "failed")
+        self.counts["failed"] += len(self.worse)
+        failed = bool(self.worse)
         if path and stage == REGRESSION:
             self._compare(known)
-        if code and not (path and stage == REGRESSION and failed):
+        if code and not (failed and stage == REGRESSION):
             raise StageError(f"exit code {code}")
         if stage == REGRESSION:
-            self._write_baseline(known, contents.digests_of([BASELINE], old))
+            at, commit = self.site.wall(), evidence.head(place) or None
+            data = evidence.baseline(self.tests or known, at=at, wave=self.asked["wave"], commit=commit)
+            contents.write(place.root, {BASELINE: data}, contents.digests_of([BASELINE], old))
 
     def _alive(self) -> None:
         with suppress(Unavailable):  # the command goes on
@@ -355,16 +363,11 @@ class _Gate:
         if self.asked["accept"]:
             self.counts["accepted"], self.worse = len(self.worse), {}
             return
-        classes = reports.compared(known, self.tests)
+        classes = evidence.compared(known, self.tests)
         self.counts |= {name: len(tests) for name, tests in classes.items()}
         self.worse = {test: name for name in WORSE for test in classes[name]}
         if self.worse:
             raise StageError(", ".join(f"{self.counts[name]} {name}" for name in WORSE if self.counts[name]))
-
-    def _write_baseline(self, known: Mapping[str, str], before: Mapping[str, str]) -> None:
-        at, wave, commit = self.site.wall(), self.asked["wave"], tree.head(self.site.place) or None
-        data = reports.baseline(self.tests or known, at=at, wave=wave, commit=commit)
-        contents.write(self.site.place.root, {BASELINE: data}, before)
 
     # --- what follows ------------------------------------------------------------------------------------------------
 
@@ -372,7 +375,7 @@ class _Gate:
         """Record the end of a stage; of the last one, or one that failed, with that of the run and what follows."""
         last, ran = self.run.running, self.ran
         assert last is not None
-        blame = reports.blamed(self.worse, self.files)
+        blame = evidence.blamed(self.worse, self.files)
         lines = [f"{self.worse[test]}: {' '.join((test, *(f'#{one}' for one in own)))}" for test, own in blame.items()]
         kept: dict[str, Any] = {"outputs": {"commit": self.version}}
         if ran is not None:
@@ -401,37 +404,134 @@ class _Gate:
         if tier == CONTRACTS:
             issue = team.issue(work, asked["issues"][0])
             about = {"run": self.run.id, "issue": issue.number}
-            team.describe(work, issue.id, failed=issue.failed + bool(details))
+            counts = details and self.ran is not None  # a command that cannot run is not the fault of the agent
+            describe(work, issue.id, failed=issue.failed + bool(counts))
+            if not asked["request"]:
+                self._certify(work, wave, issue, details)
         elif details:
             self._give_back(work, wave, details, named)
         else:
-            team.describe(work, wave.id, **{tier: {"run": self.run.id, "commit": self.version}})
+            describe(work, wave.id, **{tier: {"run": self.run.id, "commit": self.version}})
         to = name_of(asked["by"])
         if asked["request"] and not work.agent(to).retired:
             data = {**about, **({"details": details} if details else {})}
             data |= {"counts": self.counts} if tier == TIER3 else {}
             self.protocol.answer(work, wave, RESULTS[tier], data, to, asked["request"])
 
-    def _give_back(self, work: Work, wave: Wave, details: str, named: set[int]) -> None:
-        """Return the wave to its agents: the issues that are named, or all, are no longer ready.
+    def _certify(self, work: Work, wave: Wave, issue: Issue, details: str) -> None:
+        """What an agent that works alone, without messages, would report after its gate."""
+        member = wave.of_issue(issue.number)
+        if not details:
+            ready(work, member, self.run.id)
+        elif issue.failed + 1 >= self.settings["attempts"]:
+            blocked(work, member, f"the contract gate failed ({self.run.id}): {details.splitlines()[0]}", wave)
 
-        An issue comes before those that it depends on: it could not be opened again while they are open.
-        """
+    def _give_back(self, work: Work, wave: Wave, details: str, named: set[int]) -> None:
+        """Return the wave to its agents: the issues that are named, or all, are no longer ready."""
         lead, keane = team.actor_of(wave, wave.lead), work.agent(wave.agent_in(GATE)).principal
         if wave.state == "gating":
             work.do("task", wave.id, MoveTask(verb="resume", actor=lead), pack=PACK)
-        team.describe(work, wave.id, tier2=None, tier3=None)
+        describe(work, wave.id, tier2=None, tier3=None)
         ready = [one for one in _due(work, wave) if one.status == READY and (not named or one.number in named)]
-        for issue in sorted(ready, key=lambda one: len(needed(work, one.id)), reverse=True):
-            team.describe(work, issue.id, status="", certificate="")
-            member = wave.of_issue(issue.number)
-            agent = work.agent(member.agent) if member is not None else None
+        agents = {one.issue: work.agent(one.agent).principal for one in wave.members if one.role == ISSUE}
+        for issue in team.dependents_first(work, ready):
+            describe(work, issue.id, status="", certificate="")
             if issue.task.phase == "done":
-                owner = agent.principal if agent is not None else None
-                work.do("task", issue.id, MoveTask(verb="reopen", actor=lead, owner=owner), pack=PACK)
-            if agent is not None and not agent.retired:
-                size = len(details.encode())
-                note = SendMessage(
-                    "note", keane, (agent.name,), "nothing", size, size, details, task=issue.id, role=GATE
-                )
-                work.do("message", work.new_message(), note)
+                work.do("task", issue.id, MoveTask(verb="reopen", actor=lead, owner=agents[issue.number]), pack=PACK)
+            team.tell(work, (agents[issue.number],), details, issue.id, issue.id, sender=keane)
+
+
+# --- the verb --------------------------------------------------------------------------------------------------------
+
+_COMMANDS = {None: (CONTRACTS, JOURNEYS, REGRESSION), TIER2: (CONTRACTS, JOURNEYS), TIER3: (REGRESSION,)}
+
+
+def gate(call: Call, tier: str | None, *, accept: bool) -> Answer:
+    from moot.api.verbs.runs.site import site_of
+    from moot.runs.commands import granted
+
+    if accept and tier is None:
+        raise Usage("bad_arguments", "--accept is for one gate.", "Name it: tier2 or tier3.")
+    site = site_of(call)
+    for command in site.commands:
+        if command.pack == PACK and command.stage in _COMMANDS[tier]:
+            granted(site.consent, command)
+    return Answer(result=[], more=_performed(call, site, _ask(call, tier, accept=accept) if tier else ""))
+
+
+def request_text(store: Store, tier: str) -> str:
+    """The message with which the lead asks for a gate of the live wave."""
+    wave = team.live(store)
+    due = [one for one in team.issues_of(store, wave.issues if wave else ()) if one.status != DEFERRED]
+    if tier == TIER2:
+        return f"RUN_JOURNEY_TIER2 issues:[{', '.join(f'#{one.number}' for one in due)}]"
+    return f"RUN_REGRESSION wave:{wave.number if wave else 0}"
+
+
+def _ask(call: Call, tier: str, *, accept: bool) -> str:
+    """Ask for a gate, as its message does. Returns the id of its run."""
+    kind, data = call.packs.typed(request_text(call.engine.read(), tier)) or ("", {})
+    spec = call.packs.find(kind, PACK)
+    assert spec is not None, "the text is one of a message of this pack"
+    saying = call.packs.saying(call, spec, {"type": kind, **data, **({"accept": True} if accept else {})})
+
+    def act(work: Work) -> None:
+        call.packs.hear(work, saying.replace(sender=call.actor(work)))
+
+    outcome = call.commit(act)
+    for one in saying.facts.get("findings", ()) if accept else ():
+        call.report(f"accepted: {one}")
+    return next(event.stream.partition("/")[2] for event in outcome.events if event.type == RunOpened.type)
+
+
+def _performed(call: Call, site: Site, asked: str) -> Iterator[Answer]:
+    """Work the queue off until it is empty. Another process may perform the gate that was asked for."""
+    from moot.place.processes import interruptible
+    from moot.runs.seats import listen
+
+    protocol: Any = call.packs.protocol(PACK)
+    with interruptible():
+        while any(asked in ("", run.id) for run in queue(call.engine.read())):
+            performed = 0
+            for run in work_off(site, protocol, show=call.output):
+                performed += 1
+                if run.id != asked:
+                    yield Answer(result=run, say=(_line(run),))
+            if not performed:
+                listen(site)
+    if not asked:
+        return
+    run = states.state(call.engine.read(), "run", asked)[0]
+    if run.outcome != PASSED:
+        log = command_line("run log", asked)
+        raise AwaitedFailed(
+            "gate_failed", f"The gate {asked} {run.outcome}: {run.reason}", f"`{log}` shows what it wrote.", run=asked
+        )
+    yield Answer(result=run, say=(_line(run),))
+
+
+def _line(run: Run) -> str:
+    counts = ", ".join(f"{number} {name}" for name, number in run.counts.items())
+    said = f"{run.id}: {run.parameters['tier']} of {run.task} {run.outcome}"
+    return "".join((said, f" ({counts})" if counts else "", f": {run.reason}" if run.reason else ""))
+
+
+RUN_GATE = Verb(
+    "specflow gate",
+    "Ask for a gate of the wave, and run the gates that are queued.",
+    gate,
+    kind="local-exec",
+    params=(
+        Param("tier", "tier2 (the wave) or tier3 (the whole suite).", positional=True, choices=(TIER2, TIER3)),
+        Param(
+            "accept",
+            "tier2: accept the findings that are listed. tier3: take the results as the new baseline.",
+            type="flag",
+        ),
+    ),
+    examples=("moot specflow gate", "moot specflow gate tier2", "moot specflow gate tier3 --accept"),
+    detail=(
+        "One gate runs at a time, in the order in which they were asked for. While a driver runs, it performs them, "
+        "and this command waits for its own. Exit codes: 0 passed, 1 refused, 6 failed."
+    ),
+)

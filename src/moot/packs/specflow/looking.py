@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import os
 
+from moot.api.answer import Answer, Table
+from moot.api.catalogue import Param, Verb
 from moot.api.protocol.pack_views import Concern, PackView
-from moot.core.deciders.message import SendMessage
 from moot.core.errors import Unknown
 from moot.core.paths import as_typed
 from moot.core.principal import name_of
+from moot.core.templates import form_of
 from moot.core.text import REASON, command_line, counted, one_line
 from moot.engine.clock import iso
 from moot.packs.specflow import team
@@ -31,34 +33,47 @@ if TYPE_CHECKING:
 
 _LONG = 200
 _MOST = 1000
+# The catalogue has no results of the wave's gates; moot adds them, and CONFLICT to the lead.
+_ADDED = ("JOURNEY_TIER2_RESULTS", "REGRESSION_RESULTS")
+_REPLIES = {
+    "REQUEST_MIGRATION": ("MIGRATION_ASSIGNED", "CONFLICT"),
+    "QUERY_TABLE": ("TABLE_EXISTS", "TABLE_PENDING", "TABLE_NOT_FOUND"),
+    "RUN_CONTRACTS": ("CONTRACT_RESULTS",),
+    "RUN_JOURNEY_TIER2": ("JOURNEY_TIER2_RESULTS",),
+    "RUN_REGRESSION": ("REGRESSION_RESULTS",),
+}
 
 
 # --- the status ------------------------------------------------------------------------------------------------------
 
 
-def shown(store: Store, number: int | None) -> Wave:
-    """The wave with this number; without one the live wave, else the newest."""
-    ids = [name for name in queries.task_ids(store) if name.startswith("wave-") and name[5:].isdecimal()]
-    newest = max((int(name[5:]) for name in ids), default=0) if number is None else number
-    found = (team.live(store) if number is None else None) or team.wave(store, newest)
-    if found is None:
+def status(call: Call, number: int | None = None) -> dict[str, Any]:
+    """A wave with its issues, members, queue of gates, claimed files, and its report once it has ended.
+
+    Without a number it is the live wave, else the newest.
+    """
+    store = call.engine.read()
+    newest = max((int(name[5:]) for name in queries.task_ids(store) if _is_wave(name)), default=0)
+    live = team.live(store) if number is None else None
+    wave = live or team.wave(store, newest if number is None else number)
+    if wave is None:
         what = "No wave is planned" if number is None else f"There is no wave {number}"
         raise Unknown("no_plan", f"{what}.", f"Plan one: `{command_line('specflow plan')} issues.json`.")
-    return found
-
-
-def status(call: Call, wave: Wave) -> dict[str, Any]:
-    """The wave with its issues, its members, the queue of gates, claimed files, and its report once it has ended."""
-    store, runs = call.engine.read(), runs_of(call.engine.read(), wave)
+    runs = runs_of(store, wave)
+    issues = list(_issues(store, wave))
     return {
         "wave": wave.number,
         **{name: getattr(wave, name) for name in ("team", "state", "mode", "decided")},
-        "issues": list(_issues(store, wave)),
+        "issues": issues,
         "members": list(_members(call, wave, runs)) if wave.lead else [],
         "gates": list(_queue(runs)) if wave.is_live else [],
         "files": list(_files(store, wave)) if wave.is_live else [],
-        "report": report(store, wave, runs) if wave.state in ("complete", "aborted") else None,
+        "report": _report(store, wave, runs, issues) if wave.state in ("complete", "aborted") else None,
     }
+
+
+def _is_wave(name: str) -> bool:
+    return name.startswith("wave-") and name[5:].isdecimal()
 
 
 def runs_of(store: Store, wave: Wave) -> list[Run]:
@@ -72,18 +87,15 @@ def runs_of(store: Store, wave: Wave) -> list[Run]:
 def _issues(store: Store, wave: Wave) -> Iterator[dict[str, Any]]:
     """The issues as they are, or as the wave left them; and those that an agent had before another one got them."""
     extra = states.task(store, wave.id)[0].extra
-    for one in team.issues_of(store, wave.issues):
-        now = {"name": one.name, "outcome": one.status or one.task.state, "why": one.why}
-        member = wave.of_issue(one.number)
-        yield {
-            "number": one.number,
-            "agent": member.name if member else "",
-            **extra.get("outcomes", {}).get(str(one.number), now),
-        }
-    for old in extra.get("former", ()):
-        (one,) = team.issues_of(store, (old["issue"],))
-        gone = {"name": one.name, "outcome": "reassigned", "why": old["why"]}
-        yield {"number": one.number, "agent": old["name"], **gone}
+    former = [
+        (old["issue"], old["name"], {"outcome": "reassigned", "why": old["why"]}) for old in extra.get("former", ())
+    ]
+    left = extra.get("outcomes", {})
+    now = [(one.issue, one.name, left.get(str(one.issue), {})) for one in wave.agents]
+    for number, agent, more in (*now, *former):
+        (one,) = team.issues_of(store, (number,))
+        outcome = {"name": one.name, "outcome": one.status or one.task.state, "why": one.why}
+        yield {"number": number, "agent": agent, **outcome, **more}
 
 
 def _members(call: Call, wave: Wave, runs: Sequence[Run]) -> Iterator[dict[str, Any]]:
@@ -145,9 +157,9 @@ def _files(store: Store, wave: Wave) -> Iterator[dict[str, Any]]:
             yield {"paths": as_typed(claim.paths), "holder": name_of(claim.holder), "waiters": waiters}
 
 
-def report(store: Store, wave: Wave, runs: Sequence[Run]) -> dict[str, Any]:
+def _report(store: Store, wave: Wave, runs: Sequence[Run], issues: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """What the wave came to; all numbers are of this wave."""
-    issues, gates = list(_issues(store, wave)), [run for run in runs if "tier" in run.parameters]
+    gates = [run for run in runs if "tier" in run.parameters]
     until, given = states.task(store, wave.id)[0].since, states.state(store, "series", f"{PACK}.migrations")[0].given
     assigned = [one for one in given.values() if wave.since <= one.at <= until]
     counted_in = {"tests": "tests", "failures": "failed", "regressions": "regression"}
@@ -191,10 +203,9 @@ def status_lines(found: Mapping[str, Any]) -> Iterator[str]:
 
 def watch(call: Call) -> PackView | None:
     """The section of `moot watch`: the live wave."""
-    wave = team.live(call.engine.read())
-    if wave is None:
+    if team.live(call.engine.read()) is None:
         return None
-    found = status(call, wave)
+    found = status(call)
     title, *lines = status_lines(found)
     return PackView(PACK, title, found, tuple(((line, ""),) for line in lines))
 
@@ -231,19 +242,15 @@ def overdue(call: Call) -> Callable[[Work], None] | None:
     if wave is None:
         return None
     found = [one.message for one in queries.overdue(store, call.clock.wall_seconds(), _MOST, _MOST)]
-    late = [one for one in found if wave.role_of(one.sender) and not _told(store, one.thread)]
+    mine = [one for one in found if wave.role_of(one.sender)]
+    late = [one for one in mine if all(said.sender != "moot" for said in queries.thread(store, one.thread))]
 
     def decide(work: Work) -> None:
         for one in late:
             said = f"overdue: {', '.join(one.to)} has not answered {one.id} ({one_line(one.text, _LONG)})."
-            command = SendMessage("note", "moot", (name_of(one.sender), name_of(wave.lead)), "nothing", 0, 0, said)
-            work.do("message", work.new_message(), command, thread=one.thread, pack=PACK)
+            team.tell(work, (one.sender, wave.lead), said, one.thread)
 
     return decide if late else None
-
-
-def _told(store: Store, thread: str) -> bool:
-    return any(one.sender == "moot" for one in queries.thread(store, thread))
 
 
 def _gate(call: Call, wave: Wave) -> Iterator[Concern]:
@@ -273,17 +280,65 @@ journeys = ["npx", "playwright", "test"]
 regression = ["npx", "playwright", "test"]"""
 
 
-def adopted(call: Call, settings: Mapping[str, Any]) -> Iterator[str]:
-    """What there is of Specflow in the project. None of it is changed."""
-    root = call.place.root
-    hooks = os.path.join(call.place.common or os.path.join(root, ".git"), "hooks")
-    agents = [settings["agents_dir"]] if settings["agents_dir"] else ["agents", "scripts/agents"]
-    places = [(one, os.path.join(root, one)) for one in (*agents, "docs/contracts", settings["migrations"])]
-    places += [(one, os.path.join(root, one)) for one in (".specflow/baseline.json", ".claude/settings.json")]
-    places += [(f"the git hook {one}", os.path.join(hooks, one)) for one in ("commit-msg", "pre-push")]
-    there = [name for name, path in places if os.path.exists(path)]
-    yield f"Found, and left as it is: {', '.join(there)}" if there else "No files of Specflow were found."
-    if settings["migrations"] not in there:
-        yield f"There is no {settings['migrations']} yet: the first migration gets the number 1."
+_FOUND = ("agents", "scripts/agents", "docs/contracts", ".specflow/baseline.json", ".claude/settings.json")
+
+
+def adopted(call: Call, migrations: str) -> Iterator[str]:
+    """What a project has of Specflow, none of which is changed, and what it still needs."""
+    root, hooks = call.place.root, os.path.join(call.place.common or "", "hooks")
+    found = [one for one in (*_FOUND, migrations) if os.path.exists(os.path.join(root, one))]
+    found += [f"git hook {one}" for one in ("commit-msg", "pre-push") if os.path.exists(os.path.join(hooks, one))]
+    yield f"Found, and left as it is: {', '.join(found)}." if found else "No files of Specflow were found."
+    if migrations not in found:
+        yield f"There is no {migrations} yet: the first migration gets the number 1."
     if not call.settings.runs.get(PACK):
         yield from _RUN_TABLE.splitlines()
+
+
+# --- verbs -----------------------------------------------------------------------------------------------------------
+
+
+def show_status(call: Call, wave: int | None) -> Answer:
+    found = status(call, wave)
+    return Answer(result=found, say=tuple(status_lines(found)))
+
+
+def catalogue(call: Call) -> Answer:
+    """`fields`: in the text, each with its kind. `beside`: those that are not in it."""
+    found, rows = [], []
+    for spec in call.packs.protocol(team.PACK).pack.messages:
+        parts = [part for form in map(form_of, spec.text) for part in form.parts if not isinstance(part, str)]
+        entry = {
+            "type": spec.name,
+            "operation": "broadcast" if spec.to == ("@all",) else "write",
+            "forms": spec.text,
+            "fields": {part.name: part.kind for part in parts},
+            "beside": spec.beside,
+            "sender": spec.senders,
+            "recipient": spec.to,
+            "replies": _REPLIES.get(spec.name, ()),
+            "supplementary": spec.name in _ADDED,
+        }
+        found.append(entry)
+        rows.append((" | ".join(spec.text), str(entry["operation"]), spec.senders[0], ", ".join(spec.to)))
+    table = Table(("message", "operation", "from", "to"), tuple(rows), title="Messages")
+    return Answer(result=found, say=tuple(one_line("; ".join(row), 500) for row in rows), table=table)
+
+
+STATUS = Verb(
+    "specflow status",
+    "Show a wave: its team, issues, gates and files; its report, if it has ended.",
+    show_status,
+    kind="look",
+    params=(Param("wave", "Its number. Default: the one that runs, else the newest.", type="int"),),
+    examples=("moot specflow status", "moot specflow status --wave 1"),
+    writes=False,
+)
+CATALOGUE = Verb(
+    "specflow catalogue",
+    "List the messages of the protocol: operation, text form, fields, roles and replies.",
+    catalogue,
+    kind="look",
+    examples=("moot specflow catalogue --json",),
+    writes=False,
+)

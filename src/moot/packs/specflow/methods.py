@@ -5,7 +5,7 @@ from moot.packs.specflow.methods import Team
 
 with Workspace(agent="w1.yeats") as ws:
     team = ws.pack(Team)
-    number = team.write("db-coordinator", "REQUEST_MIGRATION #50 tables:[users]").replies[0]
+    number = team.write("db-coordinator", "REQUEST_MIGRATION #50 tables:[users]")["replies"][0]
 """
 
 # The return types are declared here and checked by the tests of this module.
@@ -19,10 +19,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any, Literal
-
-    from moot.packs.specflow.verbs.messages import Touched, WrittenMessage
-    from moot.packs.specflow.verbs.migrations import Migrations
-    from moot.packs.specflow.verbs.teams import Spawned, Stopping
 
 
 class Team(PackMethods):
@@ -58,24 +54,24 @@ class Team(PackMethods):
         """The messages of the protocol, with their forms, fields and roles."""
         return self._ask("specflow catalogue", locals())
 
-    def migrations(self) -> Migrations:
+    def migrations(self) -> dict[str, Any]:
         return self._ask("specflow migrations", locals())
 
-    def write(self, to: str, message: str, *, within: float | None = None, key: str | None = None) -> WrittenMessage:
+    def write(self, to: str, message: str, *, within: float | None = None, key: str | None = None) -> dict[str, Any]:
         """Send a message to one agent of the team."""
         return self._ask("specflow write", locals())
 
-    def broadcast(self, message: str, *, key: str | None = None) -> WrittenMessage | Touched:
+    def broadcast(self, message: str, *, key: str | None = None) -> dict[str, Any]:
         """Send a message to the whole team, or announce a file (TOUCHING_FILE)."""
         return self._ask("specflow broadcast", locals())
 
-    def spawn_team(self, name: str, config: Mapping[str, Any], *, key: str | None = None) -> Spawned:
+    def spawn_team(self, name: str, config: Mapping[str, Any], *, key: str | None = None) -> dict[str, Any]:
         """Open the team of the planned wave, as its lead."""
         return self._ask("specflow spawn-team", locals())
 
     def request_shutdown(
         self, name: str | None = None, *, abort: str | None = None, key: str | None = None
-    ) -> Stopping:
+    ) -> dict[str, Any]:
         """Ask the team, or one agent, to finish its turn and stop."""
         return self._ask("specflow request-shutdown", locals())
 

@@ -1,6 +1,7 @@
 """The db-coordinator: hands out migration numbers, and knows which tables exist, are pending, or are in conflict.
 
 A request and its answer are in one commit. What the directory of migrations contains is looked up before it (`scan`).
+`moot specflow migrations` shows all that it knows.
 """
 
 from __future__ import annotations
@@ -9,23 +10,27 @@ import os
 import re  # noqa: TID253 (loaded only for requests about tables)
 import time
 
+from moot.api.answer import Answer, Table
+from moot.api.catalogue import Verb
 from moot.core.deciders.series import AssignNumber
 from moot.core.record import Record
-from moot.packs.specflow.team import LEAD, PACK, Issue
+from moot.packs.specflow.team import LEAD, PACK, Issue, needed
 from moot.place import caches
 from moot.place.gitdir import read
+from moot.views import states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any
 
+    from moot.api.call import Call
     from moot.core.deciders.series import Assignment, Series
     from moot.core.task import Task
     from moot.engine.unit_of_work import Work
     from moot.packs.specflow.team import Wave
 
-    Answer = Callable[..., None]  # kind, data, to
+    Reply = tuple[str, dict[str, Any], str]  # kind, data, and the agent that gets it; empty: the one who asked
 
 SERIES = f"{PACK}.migrations"
 _LARGEST = 4 << 20  # bytes of a migration that are read
@@ -115,7 +120,7 @@ def known_tables(
 ) -> KnownTables:
     """What exists and what is pending. A file that was assigned to an open issue makes nothing exist yet."""
     numbers = {one.data["issue"] for one in series.given.values()}
-    still_open = {number for number in numbers if _is_open(task(f"issue-{number}"))}
+    still_open = {number for number in numbers if Issue.of_task(task(f"issue-{number}")).is_open}
     pending = [one for one in series.given.values() if one.data["issue"] in still_open]
     unfinished = {one.data["file"] for one in pending}
     existing: dict[str, MigrationFile] = {}
@@ -126,119 +131,118 @@ def known_tables(
     return KnownTables(existing, [one for one in pending if one.data["issue"] != besides])
 
 
-def _is_open(task: Task) -> bool:
-    return task.exists and Issue.of_task(task).is_open
+# --- answers ---------------------------------------------------------------------------------------------------------
 
 
-def query(work: Work, files: Sequence[MigrationFile], table: str, answer: Answer) -> None:
-    """Answer whether a table exists."""
-    known = known_tables(work.task, work.state("series", SERIES), files)
-    name = str(table_name(table))
-    if (found := known.existing.get(name)) is not None:
-        answer("TABLE_EXISTS", {"migration": found.number, "table": name, "file": found.file})
-    elif (pending := known.creator(name)) is not None:
-        answer("TABLE_PENDING", {"issue": pending.data["issue"], "table": name})
-    else:
-        answer("TABLE_NOT_FOUND", {"table": name})
+def query(work: Work, files: Sequence[MigrationFile], asked: str) -> Reply:
+    """Whether a table exists."""
+    known, table = known_tables(work.task, work.state("series", SERIES), files), str(table_name(asked))
+    if (found := known.existing.get(table)) is not None:
+        return "TABLE_EXISTS", {"migration": found.number, "table": table, "file": found.file}, ""
+    if (pending := known.creator(table)) is not None:
+        return "TABLE_PENDING", {"issue": pending.data["issue"], "table": table}, ""
+    return "TABLE_NOT_FOUND", {"table": table}, ""
 
 
 def request(
-    work: Work, wave: Wave, files: Sequence[MigrationFile], folder: str, asked: Mapping[str, Any], answer: Answer
-) -> None:
-    """Assign a number, or refuse the request because of a conflict."""
+    work: Work, wave: Wave, files: Sequence[MigrationFile], folder: str, asked: Mapping[str, Any]
+) -> Iterator[Reply]:
+    """Assign a number, or refuse the request because of a conflict. The same request has the same number again."""
     number, tables = asked["issue"], list(dict.fromkeys(str(table_name(one)) for one in asked["tables"]))
-    key = f"{number}:{','.join(sorted(tables))}"
-    series: Series = work.state("series", SERIES)
+    key, series = f"{number}:{','.join(sorted(tables))}", work.state("series", SERIES)
     if key not in series.given:
-        known = known_tables(work.task, series, files, number)
-        before = needed(work, f"issue-{number}")
-        creates = [one for one in tables if one not in known.existing]
-        rivals = {
-            table: rival
-            for table in creates
-            if (rival := known.creator(table)) and f"issue-{rival.data['issue']}" not in before
-        }
-        if rivals:
-            _refuse(wave, number, rivals, answer)
+        known, before = known_tables(work.task, series, files, number), needed(work, f"issue-{number}")
+        missing = [table for table in tables if table not in known.existing]
+        refused: dict[int, list[str]] = {}
+        for table in missing:
+            rival = known.creator(table)
+            if rival is not None and f"issue-{rival.data['issue']}" not in before:
+                refused.setdefault(rival.data["issue"], []).append(table)
+        for other, shared in refused.items():
+            why = (
+                f"created by #{other}, and #{number} asked to create the same: the request of #{number} was refused. "
+                f"Depend on #{other}, or use another name."
+            )
+            yield from _conflict(wave, shared, why, (number, other), refused=True)
+        if refused:
             return
-        creates = [one for one in creates if known.creator(one) is None]
-        work.do("series", SERIES, _command(key, number, tables, creates, files, series, folder), pack=PACK)
-        given = work.state("series", SERIES).given[key]
-        _order(wave, given, known, answer)
-    given = work.state("series", SERIES).given[key]
-    fields = {"number": given.data["text"], "file": given.data["file"], "issue": number, "tables": tables}
-    answer("MIGRATION_ASSIGNED", fields)
+        creates = [table for table in missing if known.creator(table) is None]
+        _assign(work, key, {"issue": number, "tables": tables, "creates": creates}, files, folder)
+        given = work.state("series", SERIES).given[key].data
+        for rival in known.pending:
+            if shared := [table for table in tables if table in rival.data["tables"]]:
+                why = (
+                    f"changed by #{rival.data['issue']} ({rival.data['text']}) and #{number} ({given['text']}): apply "
+                    "the two in number order, nothing was refused."
+                )
+                yield from _conflict(wave, shared, why, (number, rival.data["issue"]), refused=False)
+    given = work.state("series", SERIES).given[key].data
+    yield "MIGRATION_ASSIGNED", {"number": given["text"], "file": given["file"], "issue": number, "tables": tables}, ""
 
 
-def _command(
-    key: str,
-    number: int,
-    tables: list[str],
-    creates: list[str],
-    files: Sequence[MigrationFile],
-    series: Series,
-    folder: str,
-) -> AssignNumber:
-    last = max(series.given.values(), key=lambda one: one.number).data["text"] if series.given else ""
-    newest = files[-1].number if files else ""
-    name = "_".join(one.replace(".", "_") for one in tables)[:_LONGEST].rstrip("_")
-    return AssignNumber(
-        key=key,
-        above=int(newest or 0),
-        width=len(newest or last),
-        data={
-            "issue": number,
-            "tables": tables,
-            "creates": creates,
-            "text": "{number}",
-            "file": f"{folder.rstrip('/')}/{{number}}_{name}.sql",
-        },
+def _assign(work: Work, key: str, data: Mapping[str, Any], files: Sequence[MigrationFile], folder: str) -> None:
+    """Give the next number. It has as many digits as the one before."""
+    series: Series = work.state("series", SERIES)
+    numbers = [file.number for file in files] or [one.data["text"] for one in series.given.values()] or [""]
+    name = "_".join(one.replace(".", "_") for one in data["tables"])[:_LONGEST].rstrip("_")
+    more = {"text": "{number}", "file": f"{folder.rstrip('/')}/{{number}}_{name}.sql"}
+    above = int(files[-1].number) if files else 0
+    work.do("series", SERIES, AssignNumber(key, above, len(numbers[-1]), {**data, **more}), pack=PACK)
+
+
+def _conflict(
+    wave: Wave, tables: Sequence[str], why: str, issues: tuple[int, int], *, refused: bool
+) -> Iterator[Reply]:
+    """A message to the agent of each issue, and to the lead if the request of the first one was refused."""
+    details = f"{', '.join(tables)} are {why}" if len(tables) > 1 else why
+    data = {"table": tables[0], "details": details, "issues": list(issues), "refused": refused}
+    if refused:
+        yield "CONFLICT", data, ""
+        yield "CONFLICT", data, wave.agent_in(LEAD)
+    for issue in issues[1:] if refused else issues:
+        if (member := wave.of_issue(issue)) is not None:
+            yield "CONFLICT", data, member.agent
+
+
+# --- the verb --------------------------------------------------------------------------------------------------------
+
+
+def migrations(call: Call) -> Answer:
+    store, root = call.engine.read(), call.place.root
+    files = scan(root, call.packs.protocol(PACK).settings["migrations"])
+    series: Series = states.state(store, "series", SERIES)[0]
+    known = known_tables(lambda name: states.task(store, name)[0], series, files)
+    assigned = [
+        {
+            "number": one.data["text"],
+            "issue": one.data["issue"],
+            "file": one.data["file"],
+            "exists": os.path.isfile(os.path.join(root, one.data["file"])),
+            "tables": one.data["tables"],
+        }
+        for one in series.given.values()
+    ]
+    tables = [{"name": name, "migration": file.number, "issue": None} for name, file in known.existing.items()]
+    pending = [(name, one.data["issue"]) for one in known.pending for name in one.data["creates"]]
+    tables += [{"name": name, "migration": "", "issue": issue} for name, issue in pending]
+    after = max([series.last, *(int(file.number) for file in files)]) + 1
+    there = {True: "written", False: "not written yet"}
+    rows = tuple((one["number"], f"#{one['issue']}", one["file"], there[one["exists"]]) for one in assigned)
+    lines = [f"The next number is {after}.", *(f"{number} {issue} {file}: {how}" for number, issue, file, how in rows)]
+    lines += [f"{name}: migration {file.number}" for name, file in known.existing.items()]
+    lines += [f"{name}: pending, #{issue}" for name, issue in pending]
+    return Answer(
+        result={"next": after, "assigned": assigned, "tables": tables},
+        say=tuple(lines),
+        table=Table(("number", "issue", "file", "state"), rows, title="Migrations") if rows else None,
     )
 
 
-def needed(work: Work, task: str) -> set[str]:
-    """The tasks that this one depends on, directly or through others."""
-    needs = work.graph((task,)).needs
-    found, front = set[str](), {task}
-    while front := {need for name in front for need in needs.get(name, ())} - found:
-        found |= front
-    return found
-
-
-def _refuse(wave: Wave, number: int, rivals: Mapping[str, Assignment], answer: Answer) -> None:
-    for rival in dict.fromkeys(one.data["issue"] for one in rivals.values()):
-        tables = [table for table, one in rivals.items() if one.data["issue"] == rival]
-        details = (
-            f"{_listed(tables)} created by #{rival}, and #{number} asked to create the same: the request of #{number} "
-            f"was refused. Depend on #{rival}, or use another name."
-        )
-        _tell(wave, tables[0], details, (number, rival), refused=True, answer=answer)
-
-
-def _order(wave: Wave, given: Assignment, known: KnownTables, answer: Answer) -> None:
-    """Tell the agents whose migrations change the same tables that they are applied in the order of their numbers."""
-    number = given.data["issue"]
-    for rival in known.pending:
-        shared = [table for table in given.data["tables"] if table in rival.data["tables"]]
-        if shared:
-            details = (
-                f"{_listed(shared)} changed by #{rival.data['issue']} ({rival.data['text']}) and #{number} "
-                f"({given.data['text']}): apply the two in number order, nothing was refused."
-            )
-            _tell(wave, shared[0], details, (number, rival.data["issue"]), refused=False, answer=answer)
-
-
-def _listed(tables: Sequence[str]) -> str:
-    return f"{', '.join(tables)} {'are' if len(tables) > 1 else 'is'}"
-
-
-def _tell(wave: Wave, table: str, details: str, issues: tuple[int, int], *, refused: bool, answer: Answer) -> None:
-    """One message to each of the two agents, and to the lead if the request was refused."""
-    data = {"table": table, "details": details, "issues": list(issues), "refused": refused}
-    if refused:
-        answer("CONFLICT", data)
-        answer("CONFLICT", data, to=wave.agent_in(LEAD))
-    else:
-        answer("CONFLICT", data, to=getattr(wave.of_issue(issues[0]), "agent", ""))
-    if (other := wave.of_issue(issues[1])) is not None:
-        answer("CONFLICT", data, to=other.agent)
+MIGRATIONS = Verb(
+    "specflow migrations",
+    "Show the next migration number, the assigned ones, and the tables.",
+    migrations,
+    kind="look",
+    examples=("moot specflow migrations",),
+    writes=False,
+)

@@ -29,14 +29,15 @@ if TYPE_CHECKING:
     from moot.core.reactions import Step, World
     from moot.core.task import Task
     from moot.engine.unit_of_work import Work
-    from moot.packs.specflow.team import Teammate, Wave
+    from moot.packs.specflow.team import Issue, Teammate, Wave
 
 _HERE = "moot.packs.specflow"
 EXPORT = "// TODO: Add to index.ts export"
 _SUBJECT = "Implement #"
 _MIGRATIONS = ("REQUEST_MIGRATION", "QUERY_TABLE")
 _OWN = ("REQUEST_MIGRATION", "READY_FOR_CLOSURE", "BLOCKED")
-TIERS = {"RUN_CONTRACTS": "contracts", "RUN_JOURNEY_TIER2": "tier2", "RUN_REGRESSION": "tier3"}
+CONTRACTS, TIER2, TIER3 = "contracts", "tier2", "tier3"
+TIERS = {"RUN_CONTRACTS": CONTRACTS, "RUN_JOURNEY_TIER2": TIER2, "RUN_REGRESSION": TIER3}
 _LIMIT = 1 << 20  # bytes of an answer
 
 
@@ -54,16 +55,16 @@ class Specflow(Protocol):
     driver = f"{_HERE}.driver:SpecflowDriver"
     methods = f"{_HERE}.methods:Team"
     verbs = {  # noqa: RUF012
-        "plan": f"{_HERE}.verbs.planning:PLAN",
-        "decide": f"{_HERE}.verbs.planning:DECIDE",
-        "status": f"{_HERE}.verbs.looking:STATUS",
-        "catalogue": f"{_HERE}.verbs.looking:CATALOGUE",
-        "migrations": f"{_HERE}.verbs.migrations:MIGRATIONS",
-        "write": f"{_HERE}.verbs.messages:WRITE",
-        "broadcast": f"{_HERE}.verbs.messages:BROADCAST",
-        "spawn-team": f"{_HERE}.verbs.teams:SPAWN_TEAM",
-        "request-shutdown": f"{_HERE}.verbs.teams:REQUEST_SHUTDOWN",
-        "gate": f"{_HERE}.verbs.gates:GATE",
+        "plan": f"{_HERE}.waves:PLAN",
+        "decide": f"{_HERE}.lead:DECIDE",
+        "status": f"{_HERE}.looking:STATUS",
+        "catalogue": f"{_HERE}.looking:CATALOGUE",
+        "migrations": f"{_HERE}.migrations:MIGRATIONS",
+        "write": f"{_HERE}.writing:WRITE",
+        "broadcast": f"{_HERE}.writing:BROADCAST",
+        "spawn-team": f"{_HERE}.lead:SPAWN_TEAM",
+        "request-shutdown": f"{_HERE}.lead:REQUEST_SHUTDOWN",
+        "gate": f"{_HERE}.gates:RUN_GATE",
     }
 
     # --- what is looked up before a commit ---------------------------------------------------------------------------
@@ -92,6 +93,19 @@ class Specflow(Protocol):
             raise no_messages(wave)
         saying = prepared(work, saying.replace(sender=sender))
         saying = accepted(self.pack, saying, _bad_tables(saying))
+        to_all = saying.spec.to == ("@all",)
+        usual = wave.everybody_but(sender.principal) if to_all else (wave.agent_in(saying.spec.to[0]),)
+        to = saying.to or usual
+        found = wave.role_of(to[0])
+        if not to_all and found not in saying.spec.to:
+            raise Refused(
+                "wrong_recipient",
+                f"A {kind} goes to the {' or '.join(saying.spec.to)}; {to[0]} is {found or 'not in the team'}.",
+                f"Write it to {saying.spec.to[0]}.",
+                type=kind,
+                required=list(saying.spec.to),
+                found=found,
+            )
         member = wave.member(sender.principal)
         own = member.issue if member is not None else None
         if kind in _OWN and saying.data["issue"] != own:
@@ -102,23 +116,24 @@ class Specflow(Protocol):
                 issue=own,
             )
         within = saying.within or self.settings["within"] if saying.spec.wants == "answer" else None
-        saying = saying.replace(to=saying.to or self._to(wave, saying), within=within)
-        task = work.task(f"issue-{own}") if own is not None else work.task(wave.id)
+        saying = saying.replace(to=to, within=within)
         if kind in TIERS:
-            saying = self._asked_for_gate(work, wave, saying, own)
-        before = getattr(self, f"_{kind.lower()}", None)
-        if before is None or before(work, member, saying) is not False:
-            store(work, self.pack, saying, task)
-        after: Callable[..., None] | None = getattr(self, f"_after_{kind.lower()}", None)
-        if after is not None:
-            after(work, wave, member, saying)
+            from moot.packs.specflow.gates import asked
 
-    def _to(self, wave: Wave, saying: Saying) -> tuple[str, ...]:
-        """Who gets it: the whole team, or the one agent in the role that the message is for."""
-        if saying.spec.to == ("@all",):
-            every = (wave.agent_in(LEAD), *(one.agent for one in wave.members))
-            return tuple(one for one in every if not same_agent(one, saying.sender.principal))
-        return (wave.agent_in(saying.spec.to[0]),)
+            saying = asked(work, wave, own, saying, self.settings)
+        elif kind == "READY_FOR_CLOSURE":
+            ready(work, member, saying.data["certificate"], **saying.facts)
+        elif kind == "BLOCKED":
+            blocked(work, member, saying.data["reason"])
+        elif kind == "TOUCHING_FILE" and not self._claimed(work, sender, own, saying.facts):
+            return
+        store(work, self.pack, saying, work.task(f"issue-{own}" if own is not None else wave.id))
+        if kind in _MIGRATIONS:
+            self._answer_about_tables(work, wave, saying)
+        elif kind == "READY_FOR_CLOSURE":
+            from moot.packs.specflow.lead import tell_if_all_ready
+
+            tell_if_all_ready(work, wave)
 
     def answer(self, work: Work, wave: Wave, kind: str, data: Mapping[str, Any], to: str, asked: str = "") -> None:
         """Send a message of a service to this mailbox. `asked`: the request that it answers and settles."""
@@ -137,105 +152,49 @@ class Specflow(Protocol):
         issue = getattr(wave.member(to), "issue", None) or data.get("issue")
         store(work, self.pack, saying, work.task(f"issue-{issue}" if issue else wave.id))
 
-    # Migrations
+    def _answer_about_tables(self, work: Work, wave: Wave, saying: Saying) -> None:
+        from moot.packs.specflow import migrations
 
-    def _after_request_migration(self, work: Work, wave: Wave, _member: Teammate, saying: Saying) -> None:
-        from moot.packs.specflow.migrations import request
+        files, data, sender = saying.facts["files"], saying.data, name_of(saying.sender.principal)
+        if saying.spec.name == "QUERY_TABLE":
+            replies = iter([migrations.query(work, files, data["table"])])
+        else:
+            replies = migrations.request(work, wave, files, self.settings["migrations"], data)
+        for kind, fields, other in replies:
+            self.answer(work, wave, kind, fields, other or sender, "" if other else saying.id)
 
-        request(
-            work,
-            wave,
-            saying.facts["files"],
-            self.settings["migrations"],
-            saying.data,
-            self._answering(work, wave, saying),
-        )
+    # --- shared files ------------------------------------------------------------------------------------------------
 
-    def _after_query_table(self, work: Work, wave: Wave, _member: Teammate, saying: Saying) -> None:
-        from moot.packs.specflow.migrations import query
-
-        query(work, saying.facts["files"], saying.data["table"], self._answering(work, wave, saying))
-
-    def _answering(self, work: Work, wave: Wave, saying: Saying) -> Callable[..., None]:
-        """A function that answers this request, or sends the same kind of message `to` somebody else."""
-        sender = name_of(saying.sender.principal)
-
-        def answer(kind: str, data: Mapping[str, Any], to: str | None = None) -> None:
-            if to != "":
-                self.answer(work, wave, kind, data, to or sender, saying.id if to is None else "")
-
-        return answer
-
-    # Gates
-
-    def _asked_for_gate(self, work: Work, wave: Wave, saying: Saying, own: int | None) -> Saying:
-        """The request with the run of its gate, which is queued in the same commit."""
-        from moot.packs.specflow.gates import check_request, open_gate
-
-        tier = TIERS[saying.spec.name]
-        check_request(work, wave, tier, own, saying, self.settings)
-        issues = [own] if own is not None else list(wave.issues)
-        run = open_gate(work, wave, tier, issues, saying, self.settings)
-        more = {"issue": own} if own is not None else {}
-        return saying.replace(data={**saying.data, **more, "run": run})
-
-    # Ready and blocked
-
-    def _ready_for_closure(self, work: Work, member: Teammate, saying: Saying) -> None:
-        ready(work, member, saying.sender, saying.data["certificate"], saying.facts)
-
-    def _after_ready_for_closure(self, work: Work, wave: Wave, _member: Teammate, _saying: Saying) -> None:
-        from moot.packs.specflow.waves import tell_if_all_ready
-
-        tell_if_all_ready(work, wave)
-
-    def _blocked(self, work: Work, member: Teammate, saying: Saying) -> None:
-        blocked(work, member, saying.data["reason"])
-
-    # Shared files
-
-    def _touching_file(self, work: Work, member: Teammate, saying: Saying) -> bool:
+    def _claimed(self, work: Work, sender: Actor, issue: int | None, facts: Mapping[str, Any]) -> bool:
         """Claim the file, or get in line for it. False: it is claimed or awaited already, and nobody is told again."""
         from moot.api.verbs.claims import silences
         from moot.core.claim_queue import place_of
 
-        path = saying.facts["path"]
-        self.guard(work, saying.sender, (path,), committed=False)
+        self.guard(work, sender, (facts["path"],), committed=False)
         command = AwaitFiles(
             id=new_id(work.token),
-            holder=saying.sender.principal,
-            paths=(paths.escape(path),),
+            holder=sender.principal,
+            paths=(paths.escape(facts["path"]),),
             mode="exclusive",
-            ttl=saying.facts["ttl"],
-            task=f"issue-{member.issue}",
-            fold=saying.facts["fold"],
+            ttl=facts["ttl"],
+            task=f"issue-{issue}",
+            fold=facts["fold"],
         )
         now = work.claims()
-        again = standing(now, command) or place_of(now, command)
-        if again is None:
-            silent = silences(work, [one.claim for one in in_the_way(now, command)])
-            work.do("claims", "", command.replace(silent=silent))
-        return again is None
+        if standing(now, command) or place_of(now, command):
+            return False
+        silent = silences(work, [one.claim for one in in_the_way(now, command)])
+        work.do("claims", "", command.replace(silent=silent))
+        return True
 
     def barrel_rule(self, work: Work, wave: Wave) -> bool:
         """Whether agents must leave barrel files alone now."""
-        agents = wave.agents
-        done = (READY, DEFERRED)
-        return (
-            wave.mode == TEAMS
-            and len(agents) > 1
-            and any(team.issue(work, one.issue).status not in done for one in agents if one.issue is not None)
-        )
-
-    def is_shared(self, path: str) -> bool:
-        return _meets((paths.escape(path),), self.settings["shared"])
-
-    def is_barrel(self, path: str) -> bool:
-        return _meets((paths.escape(path),), self._barrels())
+        open_ones = [one for one in wave.issues if team.issue(work, one).status not in (READY, DEFERRED)]
+        return wave.mode == TEAMS and len(wave.agents) > 1 and bool(open_ones)
 
     def _barrels(self) -> list[str]:
         """The patterns of barrel files."""
-        found = []
+        found: list[str] = []
         for pattern in self.settings["shared"]:
             folder, _, name = pattern.rpartition("/")
             if name == "**":
@@ -263,7 +222,7 @@ class Specflow(Protocol):
         if committed:
             mine = [one for one in work.claims().live.values() if same_agent(one.holder, actor.principal)]
             held = [path for one in mine for path in one.paths]
-            missing = [one for one in files if self.is_shared(one) and not _meets((paths.escape(one),), held)]
+            missing = [one for one in files if is_shared(one, self.settings) and not _meets((paths.escape(one),), held)]
             if missing:
                 first = command_line("specflow broadcast", f"TOUCHING_FILE {missing[0]}")
                 raise Held(
@@ -282,11 +241,10 @@ class Specflow(Protocol):
 
     def task_id(self, title: str) -> str | None:
         number, colon, _ = title.removeprefix(_SUBJECT).partition(":")
-        is_issue = title.startswith(_SUBJECT) and colon and number.isascii() and number.isdigit()
-        return f"issue-{int(number)}" if is_issue else None
+        found = team.issue_number(f"issue-{number}") if title.startswith(_SUBJECT) and colon else 0
+        return f"issue-{found}" if found else None
 
     def move(self, work: Work, task: Task, verb: str, _reason: str | None) -> tuple[str, ...]:
-        wave = team.live(work.store)
         if task.lifecycle == WAVES:
             raise Refused(
                 "moves_by_itself",
@@ -294,27 +252,27 @@ class Specflow(Protocol):
                 f"`{command_line('specflow status')}` shows what it waits for.",
                 task=task.id,
             )
-        if self.task_id(f"{_SUBJECT}{task.id.removeprefix('issue-')}:") != task.id:
-            return ()
-        member = wave.member(work.by) if wave is not None else None
-        if (
-            verb == "claim"
-            and wave is not None
-            and (own := member.issue if member else None) != team.Issue.of_task(task).number
-        ):
+        wave, number = team.live(work.store), team.issue_number(task.id)
+        if number and verb == "complete":
+            _check_complete(task)
+        if number and wave is not None and verb in ("reopen", "cancel"):
+            team.only_lead(wave, work.by)
+        if number and wave is not None and verb == "claim":
+            self._check_claim(wave, number, work.by)
+        return ()
+
+    def _check_claim(self, wave: Wave, number: int, by: str) -> None:
+        member = wave.member(by)
+        if member is None or member.issue != number:
+            own = f"#{member.issue}" if member is not None and member.issue else "none"
             raise Refused(
                 "not_your_issue",
-                f"{task.id} is for the agent of that issue; yours is {f'#{own}' if own else 'none'}.",
+                f"issue-{number} is for the agent of that issue; yours is {own}.",
                 f"The {LEAD} decides who works on it (`moot specflow decide`).",
                 issue=own,
             )
-        if verb == "claim" and wave is not None and member is not None and member.agent in wave.stopping:
+        if member.agent in wave.stopping:
             raise stopping(wave)
-        if verb == "complete":
-            _check_complete(task)
-        if verb in ("reopen", "cancel") and wave is not None:
-            team.only_lead(wave, work.by)
-        return ()
 
     def due(self, call: Call) -> Callable[[Work], None] | None:
         from moot.packs.specflow.looking import overdue
@@ -336,24 +294,24 @@ class Specflow(Protocol):
     def adopted(self, call: Call) -> Iterable[str]:
         from moot.packs.specflow.looking import adopted
 
-        return adopted(call, self.settings)
+        return adopted(call, self.settings["migrations"])
 
 
-def ready(work: Work, member: Teammate, actor: Actor, certificate: str, facts: Mapping[str, Any]) -> None:
-    """Record that an issue is ready, with the gate run that proves it, and end its agent's claims."""
-    issue = team.issue(work, int(member.issue or 0))
+def ready(work: Work, member: Teammate | None, certificate: str, stale: str = "", changed: Iterable[str] = ()) -> None:
+    """Record that an issue is ready, with the gate run that proves it, and end its agent's claims.
+
+    `changed`: the files that have changed after the gate ran. If the agent holds one, the gate proves nothing.
+    """
+    issue, holder = _own(work, member)
+    held = [path for one in work.claims().live.values() if one.holder == holder for path in one.paths]
+    if touched := [one for one in changed if _meets((paths.escape(one),), held)]:
+        stale = f"{', '.join(touched[:5])} changed since it ran"
     run = work.state("run", certificate)
-    wrong = (
-        "there is no such gate run"
-        if not run.exists or run.pack != PACK or "tier" not in run.parameters
-        else f"it is a run of {run.parameters['tier']}"
-        if run.parameters["tier"] != "contracts"
-        else f"it is for {run.task}"
-        if run.task != issue.id
-        else f"it has not passed ({run.outcome or 'it has not ended'})"
-        if run.outcome != PASSED
-        else facts.get("stale", "") or _overtaken(work, actor, facts.get("changed", ()))
-    )
+    wrong = stale
+    if not run.exists or (run.pack, run.task, run.parameters.get("tier")) != (PACK, issue.id, CONTRACTS):
+        wrong = f"it is no contracts gate of {issue.id}"
+    elif run.outcome != PASSED:
+        wrong = f"it has not passed ({run.outcome or 'it has not ended'})"
     if wrong:
         raise Refused(
             "bad_certificate",
@@ -361,31 +319,43 @@ def ready(work: Work, member: Teammate, actor: Actor, certificate: str, facts: M
             f"Ask for a run, and name the one that passed: `{command_line('specflow write', GATE, 'RUN_CONTRACTS')}`.",
             certificate=certificate,
         )
-    if issue.task.phase != "working" or not same_agent(issue.task.holder or "", actor.principal):
+    is_held = issue.task.phase == "working" and same_agent(issue.task.holder or "", holder)
+    if not is_held or issue.status == BLOCKED:
         raise Refused(
             "not_in_progress",
-            f"{issue.id} is {issue.task.state}, and held by {issue.task.holder or 'nobody'}.",
-            f"Claim it first: `{command_line('task claim', issue.id)}`.",
+            f"{issue.id} is {issue.status or issue.task.state}, and held by {issue.task.holder or 'nobody'}.",
+            f"A blocked issue waits for the {LEAD}. Claim any other first: `{command_line('task claim', issue.id)}`.",
             task=issue.id,
         )
     team.describe(work, issue.id, status=READY, certificate=certificate, why="")
-    work.do("claims", "", ReleaseAll(holder=actor.principal, reason=f"#{issue.number} is ready"))
+    work.do("claims", "", ReleaseAll(holder=holder, reason=f"#{issue.number} is ready"))
 
 
-def _overtaken(work: Work, actor: Actor, changed: Iterable[str]) -> str:
-    """Which of the files that an agent holds changed after its gate ran."""
-    held = [path for one in work.claims().live.values() if one.holder == actor.principal for path in one.paths]
-    touched = [one for one in changed if _meets((paths.escape(one),), held)]
-    return f"{', '.join(touched[:5])} changed since it ran" if touched else ""
+def blocked(work: Work, member: Teammate | None, reason: str, told: Wave | None = None) -> None:
+    """Record that an issue is blocked until the lead decides, and end its agent's claims.
 
-
-def blocked(work: Work, member: Teammate, reason: str) -> None:
-    """Record that an issue is blocked until the lead decides, and end its agent's claims."""
-    issue = team.issue(work, int(member.issue or 0))
+    `told`: the wave whose lead is told, if its agent does not say it itself.
+    """
+    issue, holder = _own(work, member)
+    if issue.task.phase == "done":
+        raise Refused(
+            "not_in_progress",
+            f"{issue.id} is completed.",
+            f"Only the {LEAD} gives it back, after a failed gate; write to it.",
+            task=issue.id,
+        )
     team.describe(work, issue.id, status=BLOCKED, why=reason)
     work.do("task", issue.id, FlagTask(reason=f"blocked: {reason}"), pack=PACK)
-    holder = work.agent(member.agent).principal
     work.do("claims", "", ReleaseAll(holder=holder, reason=f"#{issue.number} is blocked"))
+    if told is not None:
+        team.tell(work, (told.lead,), f"BLOCKED #{issue.number} {reason}", told.id, issue.id)
+
+
+def _own(work: Work, member: Teammate | None) -> tuple[Issue, str]:
+    """The issue of an agent, and the agent's principal."""
+    assert member is not None, "its role was checked, and who has it is a member"
+    assert member.issue is not None, "an issue agent has an issue"
+    return team.issue(work, member.issue), work.agent(member.agent).principal
 
 
 def no_messages(wave: Wave) -> Refused:
@@ -425,11 +395,13 @@ def _bad_tables(saying: Saying) -> list[Defect]:
     from moot.packs.specflow.migrations import table_name
 
     given = saying.data.get("tables", [saying.data.get("table")])
-    bad = (
-        [one for one in given if not isinstance(one, str) or table_name(one) is None] if isinstance(given, list) else []
-    )
     where = "tables" if "tables" in saying.data else "table"
+    bad = [one for one in given if not isinstance(one, str) or table_name(one) is None]
     return [Defect(where, "names of tables, such as users", shown(one)) for one in bad]
+
+
+def is_shared(path: str, settings: Mapping[str, Any]) -> bool:
+    return _meets((paths.escape(path),), settings["shared"])
 
 
 def file_of(call: Call, text: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What the log knows of waves, issues and members, and how a team is opened and addressed.
+"""What the log knows of waves, issues and members, and how they are addressed.
 
 A wave is the task `wave-N`, an issue is the task `issue-N`; their fields are in `extra`. A member is an agent
 (`w3.yeats`) that is retired with the wave. Names decide nothing: rules read the roles in the wave's record.
@@ -6,17 +6,17 @@ A wave is the task `wave-N`, an issue is the task `issue-N`; their fields are in
 
 from __future__ import annotations
 
-from moot.core.deciders.agent import DRIVEN, Join
 from moot.core.errors import Refused, Unknown
 from moot.core.principal import Actor, checked_name, name_of, same_agent
+from moot.core.reactions import notice
 from moot.core.record import Record
-from moot.core.task import AssignTask, DescribeTask, MoveTask
+from moot.core.task import DescribeTask
 from moot.core.text import command_line
 from moot.views import queries, states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
     from typing import Any, Self
 
     from moot.core.task import Task
@@ -29,7 +29,7 @@ LEAD, ISSUE, DB, GATE = "waves-controller", "issue-lifecycle", "db-coordinator",
 FIXED = {DB: "Hamilton", GATE: "Keane", LEAD: "Finn McCool"}
 TEAMS, SUBAGENTS = "teams", "subagents"
 BLOCKED, READY, DEFERRED, CLOSED = "blocked", "ready", "deferred", "closed"
-_ADDRESSES = {
+ADDRESSES = {
     "waves-controller": LEAD,
     "db-coordinator": DB,
     "db-coord": DB,
@@ -62,6 +62,7 @@ class Wave(Record):
     decided: str = ""
     lead: str = ""
     start: str = ""
+    session: str = ""
     since: str = ""
     issues: tuple[int, ...] = ()
     members: tuple[Teammate, ...] = ()
@@ -101,7 +102,7 @@ class Wave(Record):
     def addressed(self, text: str) -> list[str]:
         """The mailboxes that an address of the protocol stands for."""
         word = text.strip().removeprefix("@").casefold()
-        role = _ADDRESSES.get(word, "")
+        role = ADDRESSES.get(word, "")
         number = word.removeprefix("issue-").removeprefix("#")
         if role == LEAD or word in (FIXED[LEAD].casefold(), name_of(self.lead).casefold()):
             return [name_of(self.lead)]
@@ -113,10 +114,10 @@ class Wave(Record):
             or (one.issue is not None and number == str(one.issue))
         ]
 
-    @property
-    def addresses(self) -> list[str]:
-        """One address for each that can be written to."""
-        return [LEAD, *(one.name for one in self.members)]
+    def everybody_but(self, principal: str) -> tuple[str, ...]:
+        """The mailboxes of the lead and of all members that go on, without that of this one."""
+        every = (name_of(self.lead), *(one.agent for one in self.members if one.agent not in self.stopping))
+        return tuple(one for one in every if not same_agent(one, principal))
 
     @property
     def agents(self) -> list[Teammate]:
@@ -151,22 +152,25 @@ class Issue(Record):
 
 def live(store: Store) -> Wave | None:
     """The wave that runs now."""
-    names = (name for state in ("running", "gating") for name in queries.task_ids(store, state))
-    tasks = (states.task(store, name)[0] for name in names)
+    return _in_state(store, "running", "gating")
+
+
+def planned(store: Store) -> Wave | None:
+    """The wave that can be started next."""
+    return _in_state(store, "planned")
+
+
+def _in_state(store: Store, *names: str) -> Wave | None:
+    tasks = (states.task(store, name)[0] for state in names for name in queries.task_ids(store, state))
     return next((Wave.of_task(task) for task in tasks if task.lifecycle == WAVES), None)
 
 
 def running(work: Work) -> Wave:
     """The live wave, in a commit. Raises if there is none."""
-    found = live(work.store)
-    task = work.task(found.id) if found else None
-    if task is None or not Wave.of_task(task).is_live:
-        raise Refused(
-            "no_wave",
-            "No wave of specflow runs.",
-            f"Start one: `{command_line('run specflow', options='--parallel')}`.",
-        )
-    return Wave.of_task(task)
+    if (found := live(work.store)) is not None and (now := Wave.of_task(work.task(found.id))).is_live:
+        return now
+    start = command_line("run specflow", options="--parallel")
+    raise Refused("no_wave", "No wave of specflow runs.", f"Start one: `{start}`.")
 
 
 def wave(store: Store, number: int) -> Wave | None:
@@ -182,8 +186,35 @@ def issues_of(store: Store, numbers: Iterable[int]) -> list[Issue]:
     return [Issue.of_task(states.task(store, f"issue-{number}")[0]) for number in numbers]
 
 
+def issue_number(task: str) -> int:
+    """The number in the id of an issue's task; 0 for another task."""
+    digits = task.removeprefix("issue-")
+    return int(digits) if digits != task and digits.isdecimal() and len(digits) < 10 else 0
+
+
+def needed(work: Work, task: str) -> set[str]:
+    """Everything that the task depends on."""
+    found, front = set[str](), {task}
+    while front:
+        needs = work.graph(sorted(front)).needs
+        front = {need for name in front for need in needs.get(name, ())} - found
+        found |= front
+    return found
+
+
+def dependents_first(work: Work, issues: Iterable[Issue]) -> list[Issue]:
+    """In the order in which they can be opened again: not while those that they depend on are open."""
+    return sorted(issues, key=lambda one: len(needed(work, one.id)), reverse=True)
+
+
 def describe(work: Work, task: str, **extra: Any) -> None:
     work.do("task", task, DescribeTask(extra=extra), pack=PACK)
+
+
+def tell(work: Work, to: Iterable[str], text: str, thread: str, task: str | None = None, sender: str = "moot") -> None:
+    """Write a note to these principals. Retired ones get none."""
+    for _, key, message, *_ in notice(work, "note", to, sender, text, thread=thread, task=task):
+        work.do("message", work.new_message(), message, thread=key, pack=PACK)
 
 
 def actor_of(wave: Wave, principal: str) -> Actor:
@@ -211,11 +242,9 @@ def recipient(wave: Wave, text: str, sender: str) -> str:
     if len(found) == 1 and not same_agent(found[0], sender):
         return found[0]
     why = f"stands for {len(found)} agents" if len(found) > 1 else "is your own" if found else "is not one of the team"
+    known = [LEAD, *(one.name for one in wave.members)]
     raise Unknown(
-        "unknown_address",
-        f"The address {text[:80]!r} {why}.",
-        f"Write to one of: {', '.join(one for one in wave.addresses if wave.addressed(one)[0] != name_of(sender))}.",
-        addresses=wave.addresses,
+        "unknown_address", f"The address {text[:80]!r} {why}.", f"Write to one of: {', '.join(known)}.", addresses=known
     )
 
 
@@ -231,54 +260,3 @@ def agent_id(number: int, name: str) -> str:
     """The id of the agent with this name in a wave."""
     good = slug(name) and name.isprintable() and "/" not in name and not name.startswith(".")
     return checked_name(f"w{number}.{slug(name)}" if good else repr(name))
-
-
-def spawn(
-    work: Work, planned: Task, lead: Actor, *, as_finn: bool, team: str, members: Sequence[Teammate], **extra: Any
-) -> Wave:
-    """Open the team of a planned wave: its agents join, and the wave runs. With `as_finn`, its lead joins, too."""
-    number = int(planned.extra["number"])
-    if (now := live(work.store)) is not None:
-        raise already_live(now)
-    if as_finn:
-        lead = _joined(work, agent_id(number, FIXED[LEAD]), LEAD)
-    elif not lead.person and LEAD not in lead.roles:
-        lead = _joined(work, lead.name, *lead.roles, LEAD)
-    missing = [Teammate(FIXED[role], agent_id(number, FIXED[role]), role) for role in (DB, GATE)]
-    have = {one.role for one in members}
-    team_members = [*members, *(one for one in missing if one.role not in have)]
-    for member in team_members:
-        _joined(work, member.agent, member.role)
-    for member in members:
-        if member.issue is not None:
-            task = f"issue-{member.issue}"
-            describe(work, task, wave=number, status="", why="", certificate="", failed=0)
-            work.do("task", task, AssignTask(actor=lead, to=member.agent, roles=(ISSUE,)), pack=PACK)
-    fields: dict[str, Any] = {
-        "team": team,
-        "lead": lead.principal,
-        "members": [one.full() for one in team_members],
-        **extra,
-    }
-    fields |= {"issues": [one.issue for one in members if one.issue is not None], "stopping": [], "since": work.at}
-    describe(work, planned.id, **fields)
-    work.do("task", planned.id, MoveTask(verb="claim", actor=lead.replace(roles=(*lead.roles, LEAD))), pack=PACK)
-    return Wave.of_task(work.task(planned.id))
-
-
-def already_live(found: Wave) -> Refused:
-    return Refused(
-        "team_live",
-        f"The team {found.team} of wave {found.number} is live.",
-        f"Let it end, or stop it: `{command_line('specflow request-shutdown', options='--abort REASON')}`.",
-        team=found.team,
-        wave=found.number,
-    )
-
-
-def _joined(work: Work, name: str, *roles: str) -> Actor:
-    known = work.agent(name)
-    mine = known.incarnation if known.here else None
-    state = work.do("agent", name, Join(roles=tuple(dict.fromkeys(roles)), client=DRIVEN, incarnation=mine))
-    work.facts.ensure_stamped(state.name, state.incarnation)  # it does not count as silent before its first call
-    return Actor(principal=state.principal, roles=state.roles)

@@ -1,32 +1,30 @@
-"""Issues and the waves in which they are done: sources, dependencies, layers, names, decisions, closing, the report.
+"""Issues and the waves in which they are done: sources, dependencies, layers, names, and `moot specflow plan`.
 
 What always holds:
 - A plan is refused as a whole, with everything that is wrong with it. It starts nothing.
 - A plan changes no issue of a live wave. Of the planned waves only the next one is stored; later ones are computed.
-- An issue is closed only with a certificate, a completed task, and both gates of its wave passed on this commit.
-- A wave whose issues were all deferred is aborted, not complete.
 """
 
 from __future__ import annotations
 
+import os
 import re  # noqa: TID253 (loaded on demand)
 from collections import Counter
 from itertools import count
 
+from moot.api import text_files
+from moot.api.answer import Answer
+from moot.api.catalogue import KEY, Param, Verb
 from moot.core import strict_json
-from moot.core.deciders.agent import DRIVEN, Join, Leave
 from moot.core.deciders.graph import Link, Unlink
-from moot.core.errors import Refused, Unknown
+from moot.core.errors import Refused, Unavailable, Unknown, Usage
 from moot.core.layers import layers_of
-from moot.core.principal import Actor
-from moot.core.reactions import notice
 from moot.core.record import Record
 from moot.core.schema import defects
-from moot.core.task import AddTask, AssignTask, BlockTask, EditTask, MoveTask, NoteTask, ReadyTask, UnflagTask
-from moot.core.text import bullets, command_line
+from moot.core.task import AddTask, BlockTask, EditTask, ReadyTask
+from moot.core.text import bullets, one_line
 from moot.packs.specflow import team
-from moot.packs.specflow.migrations import needed
-from moot.packs.specflow.team import BLOCKED, CLOSED, DEFERRED, READY, Issue, Teammate, Wave
+from moot.packs.specflow.team import CLOSED, DEFERRED, Issue, Teammate, Wave, issue_number
 from moot.views import queries
 
 TYPE_CHECKING = False
@@ -34,10 +32,14 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
+    from moot.api.call import Call
+    from moot.core.principal import Actor
     from moot.engine.unit_of_work import Work
 
 SIZE_LIMIT = 1 << 24  # bytes of a list of issues
 ISSUE_LIMIT = 3000
+_GH_FIELDS = {"open": "number,title,body,labels,comments,state", "closed": "number,title,state"}
+_GH_PATIENCE = 300.0  # seconds
 _NAMED = {"type": ["string", "object"], "description": "a text, or an object as gh writes it"}
 _SHAPE = {
     "type": "array",
@@ -179,7 +181,7 @@ def plan(
     live = next((wave for wave in waves if wave.is_live), None)
     if live is not None and live.member(actor.principal) is not None:
         team.only_lead(live, actor.principal)
-    planning = _Planning(work, [Issue.of_task(task) for task in tasks if _number(task.id)], given, live)
+    planning = _Planning(work, [Issue.of_task(task) for task in tasks if issue_number(task.id)], given, live)
     found = layers(planning.needs, planning.behind, [one.number for one in given or ()])
     planning.store(actor, ttl)
     first, teams = 1 + max((wave.number for wave in waves if wave.state != "planned"), default=0), settings["teams"]
@@ -209,13 +211,13 @@ class _Planning:
         self.deleted = [n for n in listed if n in self.known and self.known[n].task.phase == "stopped"]
         again = [n for n, one in self.known.items() if one.status == DEFERRED]
         for number in again:  # the list grows: with what depends on them
-            dependents = map(_number, queries.dependents(work.store, f"issue-{number}"))
+            dependents = map(issue_number, queries.dependents(work.store, f"issue-{number}"))
             again += [n for n in dependents if n in stored and n not in again]
         every = {**{n: stored[n] for n in again}, **listed}
         self.wanted = {n: one for n, one in every.items() if n not in self.behind and n not in self.deleted}
-        self.graph = work.graph([f"issue-{n}" for n in self.wanted]).needs
+        graph = work.graph([f"issue-{n}" for n in self.wanted]).needs
         said, before = links(self.wanted.values()), links(stored[n] for n in self.wanted if n in stored)
-        linked = {n: {*map(_number, self.graph.get(f"issue-{n}", ()))} - {0} for n in self.wanted}
+        linked = {n: {*map(issue_number, graph.get(f"issue-{n}", ()))} - {0} for n in self.wanted}
         self.dropped = {n: linked[n] & (before.get(n, set()) - said[n] | self.elsewhere) for n in self.wanted}
         self.needs = {n: said[n] | linked[n] - self.dropped[n] for n in self.wanted}
 
@@ -225,10 +227,11 @@ class _Planning:
 
     def store(self, actor: Actor, ttl: float) -> None:
         """Add the tasks of the issues, or bring them up to date. First of all, old dependencies go."""
-        for task, gone in ((f"issue-{n}", sorted(dropped)) for n, dropped in self.dropped.items()):
-            self.work.do("graph", "", Unlink(task=task, needs=tuple(f"issue-{n}" for n in gone)))
-            for need in gone:
-                self.work.do("task", task, ReadyTask(done=f"issue-{need}"))
+        for number, gone in self.dropped.items():
+            task, needs = f"issue-{number}", [f"issue-{n}" for n in sorted(gone)]
+            self.work.do("graph", "", Unlink(task=task, needs=tuple(needs)))
+            for need in needs:
+                self.work.do("task", task, ReadyTask(done=need))
         for number in sorted(self.wanted):
             there = {n for n in self.needs[number] if n in self.known or n in self.wanted} - self.elsewhere
             self._store(self.wanted[number], tuple(f"issue-{n}" for n in sorted(there)), actor, ttl)
@@ -254,12 +257,6 @@ def _stored(issue: Issue) -> Backlog:
     return Backlog(issue.number, name, issue.text or issue.task.body, issue.labels, issue.comments)
 
 
-def _number(task: str) -> int:
-    """The number of an issue's task; 0 for another task."""
-    digits = task.removeprefix("issue-")
-    return int(digits) if digits.isdecimal() and digits != task else 0
-
-
 def _store_wave(work: Work, planned: Mapping[str, Any], pool: str, actor: Actor) -> None:
     name, number = f"wave-{planned['number']}", planned["number"]
     agents = [(one["agent"], one["number"]) for one in planned["issues"]]
@@ -271,121 +268,84 @@ def _store_wave(work: Work, planned: Mapping[str, Any], pool: str, actor: Actor)
     team.describe(work, name, number=number, team=planned["team"], pool=pool, issues=issues, members=members)
 
 
-# --- decisions of the lead -------------------------------------------------------------------------------------------
+# --- the verb --------------------------------------------------------------------------------------------------------
 
 
-def decide(work: Work, number: int, how: str, reason: str, actor: Actor, settings: Mapping[str, Any]) -> Wave:
-    """What becomes of an issue of the live wave: its agent resumes, another one gets it, or it is deferred."""
-    wave = team.running(work)
-    team.only_lead(wave, actor.principal)
-    one = team.issue(work, number)
-    decidable = one.status == BLOCKED or (how == "defer" and one.status not in (DEFERRED, CLOSED))
-    if number not in wave.issues or not decidable:
-        state = one.status or one.task.state
-        raise Refused(
-            "not_blocked",
-            f"#{number} is {state}; `{how}` is for a blocked issue of wave {wave.number}.",
-            f"`{command_line('specflow status')}` shows the issues and what they wait for.",
-            issue=number,
-            state=state,
+def specflow_plan(call: Call, source: str | None, pool: str, *, gh: bool, dry_run: bool) -> Answer:
+    if gh and source is not None:
+        raise Usage("bad_arguments", "--gh and a file cannot be combined.", "Use one of them.")
+    given: list[Backlog] | None = None
+    if gh:
+        given = [one for state in _GH_FIELDS for one in read(_listed(call, state), f"The output of gh ({state})")]
+    elif source is not None:
+        given = read(text_files.read(source, call.cwd, SIZE_LIMIT).encode(), source)
+    made: dict[str, Any] = {}
+    settings = call.packs.protocol(team.PACK).settings
+
+    def act(work: Work) -> None:
+        made.update(plan(work, given, settings, pool, call.actor(work), call.settings.task_ttl))
+
+    (call.try_out if dry_run else call.commit)(act)
+    return Answer(result={**made, "dry_run": dry_run}, say=tuple(_lines(made)))
+
+
+def _lines(made: Mapping[str, Any]) -> Iterator[str]:
+    if made["live"] is not None:
+        yield f"Wave {made['live']} runs; its issues stay as they are."
+    for wave in made["waves"]:
+        yield f"wave {wave['number']}: {wave['team']}"
+        for one in wave["issues"]:
+            after = f" (after {', '.join(f'#{number}' for number in one['waits'])})" if one["waits"] else ""
+            yield f"  {one['agent']}: #{one['number']} {one_line(one['name'], 100)}{after}"
+    yield from (f"#{number} is left out: its task was deleted" for number in made["deleted"])
+
+
+def _listed(call: Call, state: str) -> bytes:
+    """The issues that the command gh lists."""
+    import shutil
+
+    from moot.place import processes
+    from moot.place.environment import search_path
+
+    path = os.pathsep.join(search_path(call.env, call.place.root))
+    program = shutil.which("gh", path=path)
+    if program is None:
+        raise Usage("gh_missing", "The command gh is not installed.", "Install it, or name a file with the issues.")
+    argv = (program, "issue", "list", "--state", state, "--limit", str(ISSUE_LIMIT), "--json", _GH_FIELDS[state])
+    env = {name: value for name, value in call.env.items() if not name.startswith("MOOT_")} | {"PATH": path}
+    try:
+        ran = processes.run(argv, cwd=call.place.root, env=env, keep=SIZE_LIMIT, apart=True, timeout=_GH_PATIENCE)
+    except processes.NotStarted as problem:
+        raise problem.usage("gh") from None
+    if ran.code or not ran.output.whole:
+        why = ran.errors.tail.decode("utf-8", "replace") or "it took too long, or wrote too much"
+        raise Unavailable(
+            "gh_failed",
+            f"`gh issue list` failed ({ran.code}): {one_line(why, 500)}",
+            "Correct that (`gh auth status`), or name a file with the issues.",
+            code=ran.code,
         )
-    work.do("task", one.id, NoteTask(actor=actor, text=f"{how}: {reason}"))
-    made = {"how": how, "reason": reason, "by": actor.principal, "at": work.at}
-    team.describe(work, one.id, decisions=[*one.task.extra.get("decisions", ()), made])
-    if how == "defer":
-        _defer(work, wave, number, reason, actor)
-    else:
-        team.describe(work, one.id, status="", why="", failed=0)
-        work.do("task", one.id, UnflagTask(reason=f"{how}: {reason}"))
-    if how == "reassign":
-        _reassign(work, wave, one, reason, actor, settings)
-    return Wave.of_task(work.task(wave.id))
+    return ran.output.tail
 
 
-def _defer(work: Work, wave: Wave, number: int, reason: str, actor: Actor) -> None:
-    """Defer the issue and all of the wave that depend on it. Their agents are asked to stop."""
-    leaving = [number]
-    for first in leaving:  # the list grows
-        dependents = map(_number, work.dependents(f"issue-{first}"))
-        leaving += [one for one in dependents if one in wave.issues and one not in leaving]
-    issues = [team.issue(work, one) for one in leaving]
-    give_back(work, issues, actor)
-    for issue in issues:
-        why = reason if issue.number == number else f"depends on #{number}: {reason}"
-        team.describe(work, issue.id, status=DEFERRED, why=why, wave=None)
-    agents = [member.agent for one in leaving if (member := wave.of_issue(one)) is not None]
-    team.describe(work, wave.id, stopping=list(dict.fromkeys((*wave.stopping, *agents))))
-
-
-def give_back(work: Work, issues: Iterable[Issue], actor: Actor) -> None:
-    """Move the tasks of these issues back to `pending`, as the lead. Their holders are told.
-
-    An issue comes before those that it depends on: it could not be opened again while they are open.
-    """
-    for one in sorted(issues, key=lambda one: len(needed(work, one.id)), reverse=True):
-        for verb in {"done": ("reopen", "release"), "working": ("release",)}.get(one.task.phase, ()):
-            work.do("task", one.id, MoveTask(verb=verb, actor=_as_lead(actor)), pack=team.PACK)
-        work.do("task", one.id, AssignTask(actor=actor, to=None), pack=team.PACK)
-
-
-def _as_lead(actor: Actor) -> Actor:
-    return actor.replace(roles=(*actor.roles, team.LEAD))
-
-
-def _reassign(work: Work, wave: Wave, issue: Issue, reason: str, actor: Actor, settings: Mapping[str, Any]) -> None:
-    """The next name of the pool gets the issue and its task. The agent before is retired."""
-    (old,) = (one for one in wave.members if one.issue == issue.number)
-    pool = pool_names(settings["pools"].get(wave.pool) or next(iter(settings["pools"].values())))
-    agents = ((name, team.agent_id(wave.number, name)) for name in pool)
-    name, agent = next((name, agent) for name, agent in agents if not work.agent(agent).exists)
-    give_back(work, (issue,), actor)
-    work.do("agent", agent, Join(roles=(team.ISSUE,), client=DRIVEN))
-    work.do("agent", old.agent, Leave(retire=True, reason=f"#{issue.number} was reassigned: {reason}"))
-    members = [one.replace(name=name, agent=agent) if one == old else one for one in wave.members]
-    former = [*work.task(wave.id).extra.get("former", ()), {**old.full(), "why": reason}]
-    team.describe(work, wave.id, members=[one.full() for one in members], former=former)
-    work.do("task", issue.id, AssignTask(actor=actor, to=agent, roles=(team.ISSUE,)), pack=team.PACK)
-    if not issue.task.waits:
-        claim = MoveTask(verb="claim", actor=Actor(principal=work.agent(agent).principal, roles=(team.ISSUE,)))
-        work.do("task", issue.id, claim, pack=team.PACK)
-
-
-def tell_if_all_ready(work: Work, wave: Wave) -> None:
-    """Tell the lead that the wave gate can run, once no issue of the wave is open."""
-    left = {team.issue(work, number).status for number in wave.issues}
-    if READY in left and left <= {READY, DEFERRED}:
-        text = f"All issues are ready or deferred: `{command_line('specflow gate', 'tier2')}` runs the wave gate."
-        for _, thread, message, *_ in notice(work, "note", (wave.lead,), "moot", text, thread=wave.id, task=wave.id):
-            work.do("message", work.new_message(), message, thread=thread, pack=team.PACK)
-
-
-# --- the end of a wave -----------------------------------------------------------------------------------------------
-
-
-def close(work: Work, wave: Wave, commit: str, actor: Actor) -> Wave:
-    """Close the ready issues and complete the wave; abort it if all are deferred. `commit`: where the tree is now."""
-    team.only_lead(wave, actor.principal)
-    issues = [one for number in wave.issues if (one := team.issue(work, number)).status != DEFERRED]
-    left = [f"#{one.number} is {one.status or one.task.state}" for one in issues if one.status != READY]
-    left += [f"{one.id} is {one.task.state}" for one in issues if one.task.phase != "done"]
-    gates = {"Tier 2": wave.tier2 or {}, "Tier 3": wave.tier3 or {}} if issues else {}
-    left += [f"{tier} has not passed on this commit" for tier, run in gates.items() if run.get("commit") != commit]
-    if left:
-        raise Refused(
-            "wave_open",
-            "\n".join([f"Wave {wave.number} cannot be closed:", *bullets(left)]),
-            f"`{command_line('specflow status')}` shows what is missing.",
-            wave=wave.number,
-            open=left,
-        )
-    for one in issues:
-        member, proof = wave.of_issue(one.number), [one.certificate, *(run["run"] for run in gates.values())]
-        closed = {"commit": commit, "certificates": proof, "agent": member.agent if member else "", "at": work.at}
-        team.describe(work, one.id, status=CLOSED, closed=closed)
-    every = [team.issue(work, number) for number in wave.issues]
-    outcomes = {str(one.number): {"name": one.name, "outcome": one.status, "why": one.why} for one in every}
-    reason = "" if issues else "all issues are deferred"
-    team.describe(work, wave.id, outcome=reason or "complete", outcomes=outcomes)
-    end = MoveTask(verb="cancel" if reason else "complete", actor=_as_lead(actor), reason=reason or None)
-    work.do("task", wave.id, end, pack=team.PACK)
-    return Wave.of_task(work.task(wave.id))
+PLAN = Verb(
+    "specflow plan",
+    "Plan waves from issues and their dependencies. It starts nothing.",
+    specflow_plan,
+    kind="own",
+    params=(
+        Param("source", "A JSON list of issues, or - for standard input.", positional=True, limit=4096),
+        Param("gh", "List the issues with the command gh.", type="flag"),
+        Param("pool", "Where the names of the issue agents come from.", default="writers"),
+        Param("dry_run", "Only show the plan.", type="flag"),
+        KEY,
+    ),
+    examples=("moot specflow plan issues.json", "moot specflow plan --gh --dry-run", "moot specflow plan"),
+    detail=(
+        "`Depends on #N` and `Blocks #N` in the body of an issue are its dependencies: a wave has the issues whose "
+        "dependencies are closed or in earlier waves. Without a source, the open tasks issue-N are planned; deferred "
+        "issues always are. Each issue becomes the task issue-N, and the next wave the task wave-N. Planning again "
+        "replaces the planned wave. While a wave runs, its issues stay as they are. "
+        "`gh issue list --json number,title,body,labels,comments,state` writes such a file."
+    ),
+)

@@ -1,86 +1,40 @@
-"""specflow write, broadcast: the two operations by which the agents of a wave talk."""
+"""`moot specflow write` and `broadcast`: the two operations by which the agents of a wave talk."""
 
 from __future__ import annotations
 
 from moot.api.answer import Answer
 from moot.api.catalogue import KEY, Param, Verb
+from moot.core import paths
 from moot.core.deciders.message import SendMessage, Sent
 from moot.core.errors import Refused, Usage
 from moot.core.principal import name_of, same_agent
-from moot.core.record import Record
 from moot.core.text import command_line
 from moot.packs.specflow import team
-from moot.packs.specflow.protocol import no_messages
+from moot.packs.specflow.protocol import file_of, is_shared, no_messages
 from moot.packs.specflow.team import LEAD, SUBAGENTS
 from moot.views import states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
     from moot.api.call import Call
     from moot.api.protocol import MessageType
     from moot.engine.engine import Outcome
     from moot.engine.unit_of_work import Work
-    from moot.packs.specflow.team import Wave
 
 ALL = "@all"
 
 
-class WrittenMessage(Record):
-    """A message that was stored. `replies`: the answers of moot's own services, which came at once."""
-
-    id: str
-    type: str
-    to: tuple[str, ...]
-    position: int
-    recipients: int
-    replies: tuple[str, ...] = ()
-
-
-class Touched(Record):
-    """What a TOUCHING_FILE gave: `granted`, or `held` by whom, for which issue, since when, and the place in line."""
-
-    path: str
-    state: str
-    shared: bool
-    id: str | None = None
-    holder: str | None = None
-    issue: str | None = None
-    since: str | None = None
-    place: int = 0
-
-
 def write(call: Call, to: str, message: str, within: float | None) -> Answer:
     _check(to=to, message=message)
-    typed = _typed(call, message, "write")
-
-    def recipients(wave: Wave, sender: str) -> tuple[str, ...]:
-        found = team.recipient(wave, to, sender)
-        if typed is not None and wave.role_of(found) not in typed[0].to:
-            raise Refused(
-                "wrong_recipient",
-                f"A {typed[0].name} goes to the {' or '.join(typed[0].to)}; {to} is {wave.role_of(found)}.",
-                f"Write it to {typed[0].to[0]}.",
-                type=typed[0].name,
-                required=list(typed[0].to),
-                found=wave.role_of(found),
-            )
-        return (found,)
-
-    return _written(_said(call, message, typed, recipients, within))
+    return _written(_said(call, message, _typed(call, message, "write"), to, within))
 
 
 def broadcast(call: Call, message: str) -> Answer:
     _check(message=message)
     typed = _typed(call, message, "broadcast")
-
-    def recipients(wave: Wave, sender: str) -> tuple[str, ...]:
-        every = (wave.agent_in(LEAD), *(one.agent for one in wave.members if one.agent not in wave.stopping))
-        return tuple(one for one in every if not same_agent(one, sender))
-
-    outcome = _said(call, message, typed, recipients)
+    outcome = _said(call, message, typed)
     return _written(outcome) if typed is None else _touched(call, typed[1]["path"], outcome)
 
 
@@ -112,9 +66,10 @@ def _said(
     call: Call,
     message: str,
     typed: tuple[MessageType, dict[str, Any]] | None,
-    recipients: Callable[[Wave, str], tuple[str, ...]],
+    address: str | None = None,
     within: float | None = None,
 ) -> Outcome:
+    """Store it for this address, or for the whole team."""
     saying = call.packs.saying(call, typed[0], {"type": typed[0].word, **typed[1]}) if typed is not None else None
 
     def act(work: Work) -> None:
@@ -124,7 +79,8 @@ def _said(
             raise no_messages(wave)
         if not role:
             team.only_lead(wave, sender.principal)
-        to = recipients(wave, sender.principal)
+        me = sender.principal
+        to = (team.recipient(wave, address, me),) if address is not None else wave.everybody_but(me)
         if saying is not None:
             call.packs.hear(work, saying.replace(sender=sender, to=to, within=within))
             return
@@ -136,43 +92,35 @@ def _said(
 
 
 def _written(outcome: Outcome) -> Answer:
-    sent = [event for event in outcome.events if event.type == Sent.type]
-    first, *rest = sent
-    to = tuple(first.data["to"])
-    answers = tuple(one.data["text"] for one in rest if _is_to(one.data, first.data))
-    identity = first.stream.partition("/")[2]
-    result = WrittenMessage(identity, first.data["kind"], to, first.position, len(to), answers)
-    return Answer(result=result, say=(f"{identity} stored for {', '.join(to)}", *answers))
-
-
-def _time(call: Call, position: int) -> str:
-    return call.engine.log.read(after=position - 1, limit=1)[0].at
-
-
-def _is_to(data: dict[str, Any], asked: dict[str, Any]) -> bool:
-    return any(same_agent(one, asked["sender"]) for one in data["to"])
+    """`replies`: the answers of moot's own services, which came at once."""
+    first, *rest = (event for event in outcome.events if event.type == Sent.type)
+    to, sender = first.data["to"], first.data["sender"]
+    replies = [one.data["text"] for one in rest if any(same_agent(box, sender) for box in one.data["to"])]
+    stored = {"id": first.stream.partition("/")[2], "type": first.data["kind"], "to": to, "position": first.position}
+    said = f"{stored['id']} stored for {', '.join(to)}"
+    return Answer(result={**stored, "recipients": len(to), "replies": replies}, say=(said, *replies))
 
 
 def _touched(call: Call, text: str, outcome: Outcome) -> Answer:
-    from moot.core import paths
-    from moot.packs.specflow.protocol import file_of
+    """What a TOUCHING_FILE gave: `granted`, or `held` by whom, for which issue, since when, and the place in line."""
+    from moot.core.claim_queue import blockers
 
-    protocol: Any = call.packs.protocol(team.PACK)
-    store, me = call.engine.read(), call.caller.agent or ""
     path = file_of(call, text)["path"]
-    state, _ = states.claims(store)
-    wanted = paths.escape(path)
-    waiting = [one for one in state.waiting.values() if wanted in one.paths]
-    mine = next((n for n, one in enumerate(waiting, 1) if same_agent(one.holder, me)), 0)
-    holder = next((one for one in state.live.values() if wanted in one.paths), None)
+    state, wanted = states.claims(call.engine.read())[0], paths.escape(path)
     sent = next((event.stream.partition("/")[2] for event in outcome.events if event.type == Sent.type), None)
-    shared = protocol.is_shared(path)
-    if not mine or holder is None:
+    shared = is_shared(path, call.packs.protocol(team.PACK).settings)
+    result = {"path": path, "state": "granted", "shared": shared, "id": sent}
+    waiting = [one for one in state.waiting.values() if wanted in one.paths]
+    mine = next((one for one in waiting if same_agent(one.holder, call.caller.agent or "")), None)
+    if mine is None:
         said = f"granted: {path} is yours{'' if shared else '. It is not a shared file, so this was not needed'}"
-        return Answer(result=Touched(path, "granted", shared, sent), say=(said,))
-    held = Touched(path, "held", shared, sent, name_of(holder.holder), holder.task, _time(call, holder.token), mine)
-    said = f"held: {path} is claimed by {held.holder} ({held.issue}) since {held.since}; you are number {mine} in line"
-    return Answer(result=held, say=(said, "You are told when it is yours."))
+        return Answer(result=result, say=(said,))
+    first, place = blockers(state, mine)[0], waiting.index(mine) + 1
+    since = call.engine.log.read(after=first.token - 1, limit=1)[0].at
+    holder = name_of(first.holder)
+    said = f"held: {path} is claimed by {holder} ({first.task}) since {since}; you are number {place} in line"
+    held = {"state": "held", "holder": holder, "issue": first.task, "since": since, "place": place}
+    return Answer(result={**result, **held}, say=(said, "You are told when it is yours."))
 
 
 _MESSAGE = Param("message", "The text.", type="words", positional=True, required=True)

@@ -1,1 +1,0 @@
-"""The verbs of the pack: `moot specflow plan`, `write`, `gate` and others."""
