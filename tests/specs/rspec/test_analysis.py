@@ -459,7 +459,6 @@ def test_a_range_has_its_threshold_and_every_characteristic_its_lines() -> None:
     assert (second["threshold_operator"], second["threshold_value"], second["source_line"]) == ("<=", "limit", "8")
 
 
-@pytest.mark.proves("S2-HARD-17")
 def test_a_method_with_many_characteristics_gives_a_warning_with_the_numbers() -> None:
     lines = "".join(f"    return nil if a{number}?\n" for number in range(5))
     found = analysed(f"class A\n  def x\n{lines}  end\n  def y\n    return nil if a?\n  end\nend\n")

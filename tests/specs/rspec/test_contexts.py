@@ -173,7 +173,7 @@ def test_nothing_is_nested_below_a_terminal_value() -> None:
     assert (context.kind, context.children) == ("terminal", ())
 
 
-@pytest.mark.proves("S2-ENR-05", "S2-ARCH-06")
+@pytest.mark.proves("S2-ARCH-06")
 def test_a_behaviour_that_is_switched_off_or_reworded_changes_every_use() -> None:
     given = document()
     bank = {one["id"]: one for one in given["behaviors"]}

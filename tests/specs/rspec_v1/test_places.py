@@ -23,7 +23,7 @@ def document(source: str, cwd: Path, **options: object) -> str:
     return f"{folder}/{places.document_name(places.stem_of(project.named))}"
 
 
-@pytest.mark.proves("S1-META-01", "S1-CACHE-05")
+@pytest.mark.proves("S1-META-01")
 def test_the_document_of_a_source_is_in_the_tmp_of_its_repository(tmp_path: Path) -> None:
     root = repository(tmp_path / "shop")
     expected = root / "tmp/rspec_claude_metadata/metadata_app_services_payment_service.yml"
