@@ -4,7 +4,8 @@ The stages are looked at in order, each with its newest attempt. A result is reu
 is the same. Later stages write the same files again, so what an earlier one left is no longer there: instead of the
 real content, a stage is compared with what the stages before it left according to the record. In the end, the files
 must contain what the last reused stage left in them, or what a later stage made of that. If not, somebody has edited
-one: the first stage that reads it runs, and if it is gone, the first stage that wrote it.
+one: the first stage that only reads it runs, and if it is gone, the first stage that wrote it. An edit of what a stage
+both reads and writes does not repeat that stage: it is taken as it is.
 
 The next stage may write files in which an attempt that did not pass left a part of its work, or a person's correction
 of it. That is no edit of an earlier result: the stage goes on with what is there.
@@ -16,7 +17,7 @@ from collections.abc import Sequence
 
 from moot.core.deciders.run import of_target
 from moot.core.record import Record
-from moot.core.run import BEHIND, PASSED
+from moot.core.run import BEHIND, INTERRUPTED, PASSED
 from moot.runs import step_keys
 from moot.runs.contents import NONE, is_of
 from moot.runs.step_keys import changed
@@ -90,6 +91,20 @@ class TargetHistory(Record):
     earlier: Mapping[str, Earlier] = {}  # results that may be reused, by stage
     last: StageTry | None = None  # the newest attempt
     runs: Sequence[Run] = ()  # newest first
+
+    def intact(self, stages: Sequence[Stage], target: Target, latest: Run | None = None) -> TargetHistory:
+        """Without the results of stages whose files an attempt at an earlier stage has changed since."""
+        tries = [one for run in (*([latest] if latest is not None else []), *self.runs) for one in run.tries]
+        changes = [one for one in tries if one.left or one.status == INTERRUPTED]
+        names, left = [stage.name for stage in stages], {}
+        for number, stage in enumerate(stages):
+            found, writes = self.earlier.get(stage.name), {*target.writes(stage)}
+            if found is not None and not any(
+                one.at > found.attempt.at and one.stage in names[:number] and not writes.isdisjoint(one.writes)
+                for one in changes
+            ):
+                left[stage.name] = found
+        return self.replace(earlier=left)
 
     def baseline(self, stage: Stage, target: Target, files: Mapping[str, str]) -> dict[str, str]:
         """What the files that a stage may write contained before its half-done attempts: blobs by path, "" for none.
@@ -215,9 +230,12 @@ def _without_edited(
             continue
         if now != NONE and any(attempt.outputs.get(name) == now for attempt in later):
             continue  # a later stage made that of it
+        writers = [number for number, stage in enumerate(stages) if is_of(path, target.writes(stage))]
         readers = [number for number, stage in enumerate(stages[: upto + 1]) if _reads(stage, target, path)]
-        writers = [number for number, stage in enumerate(stages[:upto]) if is_of(path, target.writes(stage))]
-        firsts[path] = writers[0] if now == NONE else min(readers, default=writers[-1])
+        if now == NONE or not readers:
+            firsts[path] = writers[0] if now == NONE else [one for one in writers if one < upto][-1]
+        elif pure := [number for number in readers if number not in writers]:
+            firsts[path] = pure[0]
     if not firsts:
         return found
     cut = min(firsts.values())

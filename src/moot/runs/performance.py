@@ -98,17 +98,21 @@ class Performance(ProgramRunner):
         """
         since, work, prepared = time.monotonic(), StageWork(), begun.prepared
         try:
-            if prepared.early is not None:
-                output = prepared.early
-            elif prepared.pinned is None:
+            pinned, output = prepared.pinned, prepared.early
+            if output is None and (pinned is None or prepared.stage.agent == "refines"):
                 output = self._built_in(prepared)
-            else:
+            if output is not None:
+                self._apply(prepared, output)
+                work = work.replace(output=output)
+            if pinned is not None and not work.output.skip:
+                prepared = self._refined(prepared, output) if output is not None else prepared
                 before = before or self._around.look()
-                ran = self._commanded(prepared.given, prepared.pinned, progress)
+                ran = self._commanded(prepared.given, pinned, progress)
                 work = work.replace(ran=ran)
-                output = self._answered(prepared, ran, prepared.pinned.handler.timeout)
-            self._apply(prepared, output)
-            work = work.replace(output=output)
+                found = self._answered(prepared, ran, pinned.handler.timeout)
+                self._apply(prepared, found)
+                output = _both(output, found) if output is not None else found
+            work = work.replace(output=output or StageOutput())
         except StageError as error:
             work = work.replace(error=error)
         return self._judged(begun, work, before).replace(seconds=round(time.monotonic() - since, 3))
@@ -122,6 +126,14 @@ class Performance(ProgramRunner):
         if not isinstance(found, StageOutput):
             raise StageError(f"the code of the stage returned {type(found).__name__}, not a StageOutput")
         return found
+
+    def _refined(self, prepared: Prepared, output: StageOutput) -> Prepared:
+        """The stage after its code has done its part, for the command that refines it."""
+        now = self.preparation.look()
+        leaves = documents.changed(self.preparation.keys, now.leaves, output.document, output.removed)
+        seen = self.preparation.given(prepared.stage, now.replace(leaves=leaves))
+        given = prepared.given.replace(files=seen.files, document=seen.document)
+        return prepared.replace(given=given, now=prepared.now.replace(digests=now.digests))
 
     def _apply(self, prepared: Prepared, found: StageOutput) -> None:
         """Check that the stage may write what it wants to write, and write its files."""
@@ -332,6 +344,16 @@ class Performance(ProgramRunner):
         if ref is not None and problems:
             self.site.write_document(ref.key)
         return problems
+
+
+def _both(one: StageOutput, other: StageOutput) -> StageOutput:
+    """What the code of a stage and the command that refines it did."""
+    return one.replace(
+        document={**one.document, **other.document},
+        warnings=(*one.warnings, *other.warnings),
+        errors=(*one.errors, *other.errors),
+        answer=other.answer or one.answer,
+    )
 
 
 def _words(target: Target) -> dict[str, str]:

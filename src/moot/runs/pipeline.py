@@ -127,12 +127,13 @@ class TargetRun:
             passed, begun = yield from self._stage(begun, left[1:])
             if not passed:
                 return
+            self.history = self.history.intact(self.pack.stages, self.target, self.record.latest)
             left = left[1:]
 
     def remember(self) -> None:
         """Read what earlier runs have left."""
         runs = runs_of(self.site.engine.read(), self.target.id)
-        self.history = history_of(runs, self.pack.stages, self.options)
+        self.history = history_of(runs, self.pack.stages, self.options).intact(self.pack.stages, self.target)
 
     def opened(self) -> PipelineStep:
         return self._step("opened", text="resumed" if self.history.current is not None else "started")

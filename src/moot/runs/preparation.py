@@ -7,7 +7,7 @@ starts on other contents than those that were checked.
 from __future__ import annotations
 
 from moot.core import flat_json
-from moot.core.errors import MootError, Refused, Unavailable, Usage
+from moot.core.errors import MootError, Unavailable, Usage
 from moot.core.json_codec import loads
 from moot.core.pack_code import PackCode
 from moot.core.record import Record
@@ -300,14 +300,6 @@ class Preparation:
 def commands_of(site: Site, pipeline: Pipeline) -> dict[str, Handler]:
     """The commands in moot.toml, by stage. Refuses those of stages that the pack does not have."""
     pack = pipeline.pack
-    for stage in pack.stages:
-        if stage.agent == "refines":
-            raise Refused(
-                "unsupported_stage",
-                f'The stage {stage.name} of {pack.name} has `agent = "refines"`, which this runner does not support.',
-                "Make two stages of it: one with code, and one with a command.",
-                stage=stage.name,
-            )
     found = {one.stage: one for one in site.commands if one.pack == pack.name}
     stages = [stage.name for stage in pack.stages]
     for name in found:

@@ -149,13 +149,12 @@ class RunRecord:
         self._do(work, opening)
 
     def _wants(self) -> Iterator[str]:
-        """What no other run may use at the same time: its target, its document, every single file that it writes."""
+        """What no other run may use at the same time: its target, its document, and what it writes."""
         yield seats.thing(self.target.id)
         if self.target.document is not None:
             yield f"document:{self.target.document.key}"
         for path in dict.fromkeys(path for stage in self.pack.stages for path in self.target.writes(stage)):
-            if not path.endswith("/"):
-                yield f"file:{os.path.join(self.target.root, path)}"
+            yield f"file:{os.path.join(self.target.root, path)}"
 
     # --- stages -------------------------------------------------------------------------------------------------------
 

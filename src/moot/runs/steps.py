@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from moot.core.record import Record
-from moot.core.text import one_line
+from moot.core.text import command_line, one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,6 +58,15 @@ class PipelineStep(Record):
     counts: Mapping[str, int] = {}
     awaits: tuple[AwaitedRun, ...] = ()
 
+    @property
+    def advice(self) -> str:
+        """What helps after a stage has failed."""
+        found = [f"{self.suggestion.rstrip('.')}."] if self.suggestion else []
+        if self.code is not None:
+            log, back = command_line("run log", self.run), command_line("run restore", self.run, self.stage)
+            found.append(f"What its command printed: `{log} --stage {self.stage}`. To put its files back: `{back}`.")
+        return " ".join(found)
+
 
 class RunOptions(Record):
     """What the caller wants.
@@ -66,8 +75,7 @@ class RunOptions(Record):
     stages that may run before it, if they have to; all others must have passed. until: stop after this stage. again:
     use no earlier result. wait: wait while another process works on the target, instead of refusing. limit: how many
     runs may work at once in the workspace. keep_going: a target that failed does not end the others. parent: the run
-    with the waves that it belongs to. keep: a person says that what changed during an attempt that failed, outside of
-    what its stage may change, is the person's (`Pipeline.kept`).
+    with the waves that it belongs to.
     """
 
     resume: bool = False
@@ -80,7 +88,6 @@ class RunOptions(Record):
     output: bool = False  # show the output of commands
     parent: str | None = None
     keep_going: bool = False
-    keep: bool = False
 
 
 class PlannedStage(Record):

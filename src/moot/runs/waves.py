@@ -1,9 +1,9 @@
 """Runs targets: one, or many as one run, wave after wave, several at once within a wave, up to a limit.
 
 The parent run keeps the plan: which targets are in which wave. A wave starts when all targets of the wave before have
-finished. If a target fails, no other one starts, unless the caller wants to keep going; those that are running go on to
-their end. Targets whose results can all be reused are recorded first, many in one commit. Each other target runs in a
-thread with a site of its own.
+finished, and the pack's gate agrees. If a target fails, no other one starts, unless the caller wants to keep going;
+those that are running go on to their end. Targets whose results can all be reused are recorded first, many in one
+commit. Each other target runs in a thread with a site of its own.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from concurrent.futures import Future, ThreadPoolExecutor  # noqa: TID253
 from moot.core.deciders.permit import STAGES
 from moot.core.deciders.run import FAILED, INTERRUPTED, PASSED, STOPPED, EndRun, OpenRun, ResumeRun
 from moot.core.errors import MootError, Refused
+from moot.core.record import Record
 from moot.place.locks import Driver
 from moot.place.processes import interruptible
 from moot.runs import seats
@@ -27,7 +28,7 @@ from moot.views import states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any
 
     from moot.core.run import Run
@@ -37,36 +38,53 @@ if TYPE_CHECKING:
     from moot.runs.site import Site
     from moot.runs.steps import RunOptions
 
+    Gate = Callable[[int, Sequence[PipelineStep]], str]  # after a wave: why not to go on; empty to go on
+
 _ROUND = 0.2  # seconds between looks whether a thread has died
 _AT_ONCE = 50  # repeated runs in one commit
 
 
+class WavePlan(Record):
+    """What a pack adds to a run over waves. `parameters`: kept with the parent run. `gate`: decides after each wave."""
+
+    title: str = ""
+    parameters: Mapping[str, Any] = {}
+    gate: Gate | None = None
+
+
 def run_targets(
-    site: Site, pipeline: Pipeline, targets: Sequence[Target], options: RunOptions
+    site: Site,
+    pipeline: Pipeline,
+    targets: Sequence[Target],
+    options: RunOptions,
+    plan: WavePlan | None = None,
 ) -> Iterator[PipelineStep]:
     """Take targets through the stages. The last step is `ended`: of the one target, or of the parent with counts.
 
-    With `options.parent`, that run is resumed. A signal that asks to stop ends the commands of all threads, too.
+    With a plan, or several targets, there is a parent run. With `options.parent`, that run is resumed. A signal that
+    asks to stop ends the commands of all threads, too.
     """
     if not targets:
         raise Refused("no_targets", "There is nothing to run.", "Name at least one file.")
     with interruptible(), Driver.of(site.place.state) as driver:
-        if len(targets) == 1 and not options.parent:
+        if len(targets) == 1 and not options.parent and plan is None:
             repeated = list(_repeated(site, pipeline, targets, options, driver))
             yield from repeated or TargetRun(site, pipeline, targets[0], options, driver).steps()
             return
         seats.settle_dead(site)
-        parent = _opened(site, pipeline, targets, options, driver)
+        plan = plan or WavePlan()
+        parent = _opened(site, pipeline, targets, options, driver, plan)
         many = _Waves(site, pipeline, options.replace(parent=parent, resume=bool(options.parent) or options.resume))
-        yield PipelineStep("opened", parent, text=f"{len(targets)} targets")
+        yield PipelineStep("opened", parent, title=plan.title, text=f"{len(targets)} targets")
         outcome, reason, at = INTERRUPTED, INTERRUPTION, ""
         try:
-            outcome, reason, at = yield from many.all(targets, driver)
+            outcome, reason, at = yield from many.all(targets, driver, plan.gate)
         finally:
             end = EndRun(outcome, reason=reason[:REASON], at=at, counts=dict(many.counts), warnings=many.warnings)
             site.commit(lambda work: work.do("run", parent, end, pack=pipeline.pack.name))
         run: Run = states.state(site.engine.read(), "run", parent)[0]
-        yield PipelineStep("ended", parent, text=run.ending, outcome=outcome, counts=dict(many.counts))
+        about: dict[str, Any] = {"title": plan.title, "outcome": outcome, "counts": dict(many.counts)}
+        yield PipelineStep("ended", parent, text=run.ending, **about)
 
 
 def planned(site: Site, pipeline: Pipeline, target: Target, options: RunOptions) -> PlannedTarget:
@@ -83,7 +101,9 @@ def planned(site: Site, pipeline: Pipeline, target: Target, options: RunOptions)
     return PlannedTarget(target=target.id, title=target.said, stages=tuple(found))
 
 
-def _opened(site: Site, pipeline: Pipeline, targets: Sequence[Target], options: RunOptions, driver: Driver) -> str:
+def _opened(
+    site: Site, pipeline: Pipeline, targets: Sequence[Target], options: RunOptions, driver: Driver, plan: WavePlan
+) -> str:
     by: dict[str, Any] = {"pid": os.getpid(), "driver": driver.token}
     pack, name = pipeline.pack.name, options.parent or ""
     numbers = sorted({target.wave for target in targets})
@@ -95,7 +115,8 @@ def _opened(site: Site, pipeline: Pipeline, targets: Sequence[Target], options: 
             work.do("run", name, ResumeRun(**by), pack=pack)
         else:
             name = new_id(work)
-            work.do("run", name, OpenRun(pack=pack, waves=waves, **by), pack=pack)
+            opening = OpenRun(pack=pack, waves=waves, title=plan.title, parameters=dict(plan.parameters), **by)
+            work.do("run", name, opening, pack=pack)
 
     site.commit(act)
     return name
@@ -153,21 +174,24 @@ class _Waves:
         self.counts: dict[str, int] = {}
         self.warnings = 0
 
-    def all(self, targets: Sequence[Target], driver: Driver) -> Any:
+    def all(self, targets: Sequence[Target], driver: Driver, gate: Gate | None) -> Any:
         """Yields steps, and returns the outcome, the reason, and the wave where it stopped."""
         for number in sorted({target.wave for target in targets}):
             wave = [target for target in targets if target.wave == number]
-            bad = []
+            ended = []
             for step in self._steps(wave, driver):
                 yield step
                 if step.what == "ended":
                     self.counts[step.outcome] = self.counts.get(step.outcome, 0) + 1
-                    bad += [step] if step.outcome != PASSED else []
+                    ended.append(step)
                 elif step.what in ("passed", "skipped", "reused"):
                     self.warnings += len(step.warnings)
+            bad = [step for step in ended if step.outcome != PASSED]
             if bad and not self._options.keep_going:
                 stopped = all(step.outcome == STOPPED for step in bad)
                 return (STOPPED if stopped else FAILED), f"{bad[0].title}: {bad[0].text}", f"wave {number}"
+            if gate is not None and (why := gate(number, ended)):
+                return STOPPED, why, f"wave {number}"
         return (FAILED if set(self.counts) - {PASSED} else PASSED), "", ""
 
     def _steps(self, wave: Sequence[Target], driver: Driver) -> Iterator[PipelineStep]:

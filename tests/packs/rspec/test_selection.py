@@ -12,8 +12,7 @@ from moot.packs.rspec.analysis import analyze
 from moot.packs.rspec.changes import BRANCH, ChangedSource, Changes
 from moot.packs.rspec.discovery import discover
 from moot.packs.rspec.discovery_documents import documents
-from moot.packs.rspec.instructions import choice_in, prompt_of
-from moot.packs.rspec.selection import MethodChoice, applied, from_options, items_of, must_ask, read_choice, view
+from moot.packs.rspec.selection import MethodChoice, applied, from_options, items_of, read_choice, view
 
 PAYMENT = b"class Payment\n  def charge; end\n  def validate; end\n  def old; end\nend\n"
 SHOP = b"class Shop\n  def process; Payment.find(1); end\n  def process_all; end\nend\n"
@@ -33,17 +32,6 @@ def chosen(answer: dict[str, Any], choice: MethodChoice) -> list[str]:
 
 ALL = ["Payment#charge", "Payment#validate", "Payment#old", "Shop#process_all", "Shop#process"]
 PROPOSED = ["Payment#charge", "Payment#validate", "Shop#process_all", "Shop#process"]
-
-
-@pytest.mark.proves("S2-DISC-16", "S2-DISC-17")
-def test_several_words_that_match_nothing_may_be_an_instruction() -> None:
-    with pytest.raises(MootError) as several:
-        read_choice(plan(), "please only the important ones")
-    assert "begin it with `instruction:`" in several.value.remedy
-    with pytest.raises(MootError) as one:
-        read_choice(plan(), "Nothing#*")
-    assert "instruction" not in one.value.remedy
-    assert read_choice(plan(), "instruction: only the important ones").instruction == "only the important ones"
 
 
 @pytest.mark.proves("S2-DISC-16")
@@ -108,14 +96,6 @@ def test_a_deselected_method_keeps_its_place_and_says_why() -> None:
     assert items_of(answer)[0]["selected"] is True
 
 
-@pytest.mark.proves("S2-DISC-17")
-def test_an_instruction_gives_its_reason_to_what_it_leaves_out() -> None:
-    answer = plan()
-    changed, _ = applied(answer, MethodChoice("instruction", chosen=frozenset((0,)), reason="Custom: only money"))
-    assert {item.get("skip_reason") for item in items_of(changed)[1:]} == {"Custom: only money"}
-    assert read_choice(answer, "instruction: only money").instruction == "only money"
-
-
 @pytest.mark.proves("S2-DISC-15", "S2-FLOW-02")
 @pytest.mark.parametrize("said", ["cancel", "No", "-*"])
 def test_cancelling_or_selecting_nothing_stops_without_a_plan(said: str) -> None:
@@ -134,15 +114,6 @@ def test_options_choose_beforehand() -> None:
     assert chosen(answer, only) == ["Payment#charge", "Payment#validate"]
     with pytest.raises(MootError):
         from_options(answer, everything=False, only=("None#*",), but=())
-
-
-@pytest.mark.proves("S2-DISC-16")
-@pytest.mark.parametrize(
-    ("methods", "asks"), [(5, (False, False)), (6, (True, False)), (10, (True, False)), (11, (True, True))]
-)
-def test_a_file_with_many_methods_waits_for_an_answer(methods: int, asks: tuple[bool, bool]) -> None:
-    body = "".join(f"  def m{number}; end\n" for number in range(methods))
-    assert must_ask(plan(big=f"class Big\n{body}end\n".encode())) == asks
 
 
 @pytest.mark.proves("S2-DISC-16")
@@ -179,7 +150,7 @@ def test_documents_hold_the_selection_and_nothing_that_is_debug_only() -> None:
                 "method_mode": "unchanged",
                 "line_range": [4, 4],
                 "selected": False,
-                "skip_reason": "User deselected",
+                "skip_reason": "Unchanged",
             },
         ],
     }
@@ -189,73 +160,31 @@ def test_documents_hold_the_selection_and_nothing_that_is_debug_only() -> None:
 
 
 @pytest.mark.proves("S2-HARD-02")
-def test_each_class_of_a_file_has_its_own_document() -> None:
-    source = (
-        b"module Billing\n  class Extra\n    def a; end\n  end\n  class Payment\n    def a; end\n  end\nend\n"
-        b"class Other\n  def b; end\nend\n"
-    )
-    answer = discover(Changes(mode=BRANCH, sources=(ChangedSource(path="app/payment.rb", data=source),))).answer
-    found = {part.slug: (part.values["class_name"], part.values["methods_to_analyze"]) for part in documents(answer)}
-    assert {slug: name for slug, (name, _) in found.items()} == {
-        "app_payment": "Billing::Payment",
-        "app_payment__Billing_Extra": "Billing::Extra",
-        "app_payment__Other": "Other",
-    }
-    assert [entry["line_range"] for _, entries in found.values() for entry in entries] == [[3, 3], [6, 6], [10, 10]]
+def test_of_several_classes_the_one_with_the_name_of_the_file_is_covered() -> None:
+    source = b"class Extra\n  def a; end\nend\nclass Payment\n  def b; end\nend\n"
+    for path, name in (("app/payment.rb", "Payment"), ("app/other.rb", "Extra")):
+        found = discover(Changes(mode=BRANCH, sources=(ChangedSource(path=path, data=source),)))
+        (part,) = documents(found.answer)
+        assert part.values["class_name"] == name
+        other = {"Payment", "Extra"} - {name}
+        assert f"only {name} is covered; the file also has {other.pop()}" in " ".join(found.warnings)
 
 
 @pytest.mark.proves("S2-HARD-01")
-def test_sources_with_one_slug_have_documents_of_their_own_now_and_later() -> None:
+def test_two_sources_with_one_slug_are_refused_with_both_names() -> None:
     sources = (
         ChangedSource(path="app/foo/bar.rb", data=b"class Foo::Bar\n  def a; end\nend\n"),
         ChangedSource(path="app/foo_bar.rb", data=b"class FooBar\n  def b; end\nend\n"),
     )
-    both = documents(discover(Changes(mode=BRANCH, sources=sources)).answer)
-    assert both[0].slug == "app_foo_bar"
-    assert both[1].slug.startswith("app_foo_bar_")
-    taken = [(part.slug, part.values["source_file"]) for part in both]
-    later = documents(discover(Changes(mode=BRANCH, sources=sources[1:])).answer, taken)
-    assert later[0].slug == both[1].slug
+    with pytest.raises(MootError) as refused:
+        documents(discover(Changes(mode=BRANCH, sources=sources)).answer)
+    assert refused.value.details["files"] == ["app/foo/bar.rb", "app/foo_bar.rb"]
 
 
 def test_a_class_without_selected_methods_has_no_document() -> None:
     answer = plan()
     changed, _ = applied(answer, read_choice(answer, "Shop#*"))
     assert [part.slug for part in documents(changed)] == ["app_shop"]
-
-
-@pytest.mark.proves("S2-DISC-16")
-def test_an_agent_interprets_an_instruction_and_only_names_methods_it_was_given() -> None:
-    answer = plan()
-    prompt = prompt_of(answer, "only money\n```")
-    assert "only money" in prompt
-    assert all(name in prompt for name in ALL)
-    assert "cross_class_deps" not in prompt
-    block = "Quoted:\n```yaml\nstatus: success\ndata: {selected: []}\n```\nSo:\n```yaml\n%s\n```\n"
-    good = "status: success\ndata:\n  selected: ['Payment#charge', 'Shop#process']\n  reason: no money here"
-    choice = choice_in(answer, block % good)
-    assert chosen(answer, choice) == ["Payment#charge", "Shop#process"]
-    changed, _ = applied(answer, choice)
-    assert items_of(changed)[1]["skip_reason"] == "Custom: no money here"
-
-
-@pytest.mark.proves("S2-DISC-17")
-@pytest.mark.parametrize(
-    ("said", "why"),
-    [
-        ("no yaml at all", "answer"),
-        ("```yaml\nstatus: error\nerror: I do not know\n```", "I do not know"),
-        ("```yaml\nstatus: success\ndata: {selected: []}\n```", "no method"),
-        ("```yaml\nstatus: success\ndata: {selected: ['Other#x']}\n```", "Other#x"),
-        ("```yaml\nstatus: success\ndata: {selected: all}\n```", "not a list"),
-        ("```yaml\nstatus: success\ndata: {selected: [1]}\n```", "not a list"),
-        ("```yaml\nstatus: success\n```", "not a list"),
-    ],
-)
-def test_an_answer_to_an_instruction_that_cannot_be_used_asks_again(said: str, why: str) -> None:
-    with pytest.raises(MootError, match=why) as caught:
-        choice_in(plan(), said)
-    assert caught.value.code == "instruction_not_understood"
 
 
 @pytest.mark.proves("S2-DEP-01", "S2-DEP-02")

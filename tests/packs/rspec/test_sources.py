@@ -25,29 +25,6 @@ def test_the_slug_is_the_path_with_underscores_and_without_extension(path: str, 
     assert slugs.slug_of(path) == slug
 
 
-@pytest.mark.proves("S2-HARD-01")
-def test_two_sources_with_one_slug_get_different_slugs_whichever_comes_first() -> None:
-    both = ["app/foo_bar.rb", "app/foo/bar.rb"]
-    first = slugs.unique_slugs(both)
-    assert first["app/foo_bar.rb"] == "app_foo_bar"
-    assert first["app/foo/bar.rb"].startswith("app_foo_bar_")
-    assert len(set(first.values())) == 2
-    later = slugs.unique_slugs(["app/foo_bar.rb"], taken=[("app_foo_bar", "app/foo/bar.rb")])
-    assert later["app/foo_bar.rb"] not in {"app_foo_bar", first["app/foo/bar.rb"]}
-    again = slugs.unique_slugs(reversed(both), taken=[(slug, path) for path, slug in first.items()])
-    assert again == first
-
-
-@pytest.mark.proves("S2-META-03")
-def test_a_slug_belongs_to_its_source_and_to_no_other() -> None:
-    path = "app/foo/bar.rb"
-    for slug in ("app_foo_bar", slugs.second_slug(path), "app_foo_bar__Foo_Bar"):
-        assert slugs.belongs(slug, path, "Foo::Bar")
-    assert not slugs.belongs("app_foo_bar", "app/foo/baz.rb", "Foo::Bar")
-    assert not slugs.belongs(slugs.second_slug(path), "app/foo_bar.rb", "Foo::Bar")
-    assert not slugs.belongs("app_foo_bar__Other", path, "Foo::Bar")
-
-
 @pytest.mark.parametrize(
     ("path", "spec"),
     [

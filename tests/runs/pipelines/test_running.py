@@ -27,7 +27,7 @@ def test_a_target_goes_through_all_stages_in_order_and_markers_follow(notes):
 CHANGES = {
     "the text, but not its headings": (lambda notes: notes.source("a.txt", "# One\nother\n# Two\n"), ALL[:3], "a.txt"),
     "the headings": (lambda notes: notes.source("a.txt", "# One\n# Three\n"), ALL, "a.txt"),
-    "the report": (lambda notes: notes.source("reports/a.md", "- One\n- Two\n- Four\n"), ALL[2:], "reports/a.md"),
+    "the report": (lambda notes: notes.source("reports/a.md", "- One\n- Two\n- Four\n"), ALL[3:], "reports/a.md"),
     "the report is deleted": (lambda notes: (notes.root / "reports/a.md").unlink(), ALL[1:3], "reports/a.md"),
     "the command": (lambda notes: notes.rename_agent(), ALL[1:3], "the command"),
     "another file": (lambda notes: notes.source("other.txt", "x"), [], ""),

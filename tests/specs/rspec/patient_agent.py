@@ -39,6 +39,7 @@ def half(prompt: str) -> None:
 
 def add_trait(prompt: str, name: str) -> str:
     (path,) = re.findall(r"^- factories: `([^`]+)`", prompt, re.MULTILINE)
+    path += "books.rb"
     file = Path(path)
     file.parent.mkdir(parents=True, exist_ok=True)
     model = file.stem.removesuffix("s")

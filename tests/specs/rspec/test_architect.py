@@ -13,6 +13,7 @@ import pytest
 from moot.core.errors import Refused
 from moot.packs.rspec.architect import plan_spec, spec_problems, wording_problems
 from moot.packs.rspec.contexts import structure_of
+from moot.packs.rspec.spec_blocks import blocks_of
 from moot.packs.rspec.spec_text import let_name, literal
 from moot.packs.ruby.spec_tree import parse_spec
 from tests.specs.rspec.test_contexts import characteristic, value
@@ -154,51 +155,19 @@ def test_a_new_method_is_inserted_and_every_other_byte_stays() -> None:
 @pytest.mark.proves("S2-ARCH-07")
 @pytest.mark.parametrize("mode", ["modified", "unchanged"])
 def test_another_method_is_written_again_and_every_other_byte_stays(mode: str) -> None:
-    first = plan_spec(only("process", mode), EXISTING, choices={"#process": "overwrite"}).data
+    refused = plan_spec(only("process", mode), EXISTING)
+    assert (refused.conflicts, refused.data) == ((("#process", 5),), EXISTING)
+    first = plan_spec(only("process", mode), EXISTING, overwrite=True).data
     given = only("process", mode)
     given["behaviors"][0]["description"] = "returns what is done"
-    plan = plan_spec(given, first, written=first)
+    blocks = blocks_of(first, "PaymentProcessor")
+    plan = plan_spec(given, first, {blocks.source(one) for one in blocks.blocks})
     assert plan.conflicts == ()
     assert b"returns what is done" in plan.data
     cut = first.index(b'  describe "#other"')
     assert plan.data.endswith(first[cut:])
     assert plan.data.startswith(EXISTING[: EXISTING.index(b"  describe '#process'")])
     assert plan.data.count(b'describe "#process"') == 1
-
-
-@pytest.mark.proves("S2-ARCH-07")
-def test_a_new_method_with_a_block_asks_to_overwrite_or_skip() -> None:
-    plan = plan_spec(only("process", "new"), EXISTING)
-    (conflict,) = plan.conflicts
-    assert (conflict.method, conflict.line, conflict.choices) == ("#process", 5, ("overwrite", "keep"))
-    assert plan.data == EXISTING
-    kept = plan_spec(only("process", "new"), EXISTING, choices={"*": "keep"})
-    assert (kept.data, kept.kept, kept.structure["methods"]) == (EXISTING, ("#process",), [])
-
-
-@pytest.mark.proves("S2-HARD-06")
-def test_a_block_that_was_changed_by_hand_is_never_replaced_without_a_choice() -> None:
-    first = plan_spec(only("process", "modified"), None).data
-    changed = first.replace(b'skip "{EXPECTATION}"', b"expect(true).to be(true)", 1)
-    plan = plan_spec(only("process", "modified"), changed, written=first)
-    assert [one.why for one in plan.conflicts] == ["its block was changed since moot wrote it"]
-    assert plan.data == changed
-    again = plan_spec(only("process", "modified"), changed, written=first, choices={"#process": "overwrite"})
-    assert again.data == first
-    (before,) = again.replaced.values()
-    assert b"expect(true).to be(true)" in before
-    appended = plan_spec(only("process", "modified"), changed, written=first, choices={"process": "append"})
-    assert appended.data.count(b'describe "#process"') == 2
-    assert b"expect(true).to be(true)" in appended.data
-    assert list(spec_problems(appended.structure, appended.data)) == []
-
-
-@pytest.mark.proves("S2-HARD-06")
-def test_a_change_elsewhere_in_the_file_is_no_conflict() -> None:
-    first = plan_spec(document(), None).data
-    elsewhere = first.replace(b"RSpec.describe", b"# a note\nRSpec.describe")
-    plan = plan_spec(document(), elsewhere, written=first)
-    assert (plan.conflicts, plan.data) == ((), elsewhere)
 
 
 @pytest.mark.proves("S2-ARCH-07")

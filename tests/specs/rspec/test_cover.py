@@ -29,15 +29,6 @@ if TYPE_CHECKING:
 
 SIX = "class Big\n" + "".join(f"  def m{number}; end\n" for number in range(6)) + "end\n"
 
-AGENT = """\
-#!/bin/sh
-grep -q 'only the odd ones' && test "$MOOT_RUN" || exit 1
-echo 'status: success'
-echo 'data:'
-echo '  selected: ["Big#m1", "Big#m3", "Big#m5"]'
-echo '  reason: even'
-"""
-
 
 class Project(Command):
     """The command in a repository with the branch main. It creates the workspace with the first call."""
@@ -95,13 +86,13 @@ def project(repository: Repository, tmp_path: Path) -> Project:
 
 
 @pytest.mark.proves("S2-DISC-19")
-def test_discover_prints_the_sample_as_yaml_and_as_json_and_changes_nothing(project: Project) -> None:
+def test_discover_prints_the_numbered_methods_or_the_sample_as_json_and_changes_nothing(project: Project) -> None:
     payments(project.repository)
     project("init", "--pack", "rspec")
     before = project.repository.git("status", "--porcelain", "--ignored")
     ran = project("rspec", "discover", "--branch")
     assert ran.code == 2, ran  # a yellow file gives a warning
-    assert yaml.safe_load(ran.out) == sample("discovery-agent")
+    assert "  [x]  1 Payment#validate  modified, wave 0\n" in ran.out
     assert "Warning: app/services/payment_processor.rb is in the yellow zone" in ran.err
     assert json.loads(project("rspec", "discover", "--branch", "--json").out)["result"] == sample("discovery-agent")
     assert project.repository.git("status", "--porcelain", "--ignored") == before
@@ -111,12 +102,12 @@ def test_discover_prints_the_sample_as_yaml_and_as_json_and_changes_nothing(proj
 @pytest.mark.proves("S2-DISC-01")
 def test_discover_takes_a_file_from_wherever_the_caller_is_and_staged_changes(project: Project) -> None:
     payments(project.repository)
-    ran = project("rspec", "discover", "payment.rb", cwd=project.repo / "app/models")
-    assert [item["path"] for item in yaml.safe_load(ran.out)["files"]] == ["app/models/payment.rb"]
+    ran = project("rspec", "discover", "payment.rb", "--json", cwd=project.repo / "app/models")
+    assert [item["path"] for item in ran.result["files"]] == ["app/models/payment.rb"]
     project.repository.write("lib/new.rb", "class New\n  def x; end\nend\n")
     project.repository.git("add", "lib/new.rb")
-    ran = project("rspec", "discover", "--staged")
-    assert [item["path"] for item in yaml.safe_load(ran.out)["files"]] == ["lib/new.rb"]
+    ran = project("rspec", "discover", "--staged", "--json")
+    assert [item["path"] for item in ran.result["files"]] == ["lib/new.rb"]
 
 
 @pytest.mark.proves("S2-DISC-18")
@@ -191,27 +182,6 @@ def test_options_select_beforehand_without_a_question(
         assert not (project.repo / "tmp").exists()
 
 
-@pytest.mark.proves("S2-DISC-16")
-def test_unattended_a_small_file_goes_on_and_a_larger_one_waits(project: Project) -> None:
-    project.repository.commit()
-    project.repository.branch()
-    project.repository.write(
-        "app/small.rb", "class Small\n" + "".join(f"  def m{n}; end\n" for n in range(5)) + "end\n"
-    )
-    assert "test-implementer needs a command" in project("rspec", "cover", "app/small.rb").err
-    project.repository.write("app/big.rb", SIX)
-    ran = project("rspec", "cover", "app/big.rb", "--json")
-    assert ran.code == 3
-    assert json.loads(ran.out)["result"]["status"] == "waiting"
-    assert "splitting" not in ran.out
-    many = "class Many\n" + "".join(f"  def m{number}; end\n" for number in range(11)) + "end\n"
-    project.repository.write("app/many.rb", many)
-    project.repository.commit()
-    ran = project("rspec", "cover", "app/many.rb")
-    assert ran.code == 3
-    assert "consider splitting it" in ran.out
-
-
 @pytest.mark.proves("S2-HARD-14", "S2-DISC-16", "S2-DISC-17")
 def test_the_question_is_durable_is_answered_once_and_is_asked_again_if_nothing_matches(project: Project) -> None:
     project.big()
@@ -247,42 +217,6 @@ def test_cancelling_ends_the_run_as_stopped_without_a_document(project: Project)
     stopped = json.loads(ran.out)["result"]
     assert (stopped["status"], stopped["reason"]) == ("stop", "user_cancelled")
     assert not (project.repo / "tmp").exists()
-
-
-@pytest.mark.proves("S2-DISC-16")
-def test_an_instruction_without_an_agent_is_refused_with_the_other_ways(project: Project) -> None:
-    project.big()
-    waiting = json.loads(project("rspec", "cover", "--branch", "--json").out)["result"]
-    project("checkpoint", "resolve", waiting["checkpoint"], "instruction: only the odd ones")
-    assert project("rspec", "select").code == 3
-    (question,) = project("checkpoints", "--json").result
-    for way in ("agent command", "all", "cancel", "Payment#*", "1 3-5"):
-        assert way in question["question"]
-
-
-@pytest.mark.proves("S2-DISC-16")
-def test_an_agent_command_interprets_an_instruction_once_a_person_allows_it(project: Project) -> None:
-    project.big()
-    project("rspec", "discover", "--branch")
-    agent = project.repository.write("tools/chooser", AGENT)
-    agent.chmod(0o755)
-    with (project.repo / "moot.toml").open("a") as settings:
-        settings.write('\n[run.rspec]\ndiscovery-agent = ["tools/chooser"]\n')
-    waiting = json.loads(project("rspec", "cover", "--branch", "--json").out)["result"]
-    refused = project("rspec", "select", "instruction: only the odd ones")
-    assert refused.code == 1
-    assert "allow" in refused.err
-    assert project("allow", "--yes", "rspec.discovery-agent").code == 0
-    ran = project("rspec", "select", "instruction: only the odd ones")
-    assert "nstruction" not in ran.err, ran
-    assert project("checkpoints", "--json").result == []
-    (settled,) = (run for run in project.runs() if run["id"] == waiting["run"])
-    assert settled["outcome"] == "passed"
-    document = yaml.safe_load((project.repo / "tmp/rspec_metadata/app_big.yml").read_text())
-    assert [(entry["name"], entry["selected"]) for entry in document["methods_to_analyze"]] == [
-        *((f"m{number}", number % 2 == 1) for number in range(6)),
-    ]
-    assert document["methods_to_analyze"][0]["skip_reason"] == "Custom: even"
 
 
 @pytest.mark.proves("S2-DISC-16", "S2-DISC-17")

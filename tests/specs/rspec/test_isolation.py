@@ -179,11 +179,6 @@ def test_an_answer_settles_low_confidence_and_is_in_the_trace(level: str, expect
 
 
 @pytest.mark.proves("S2-ISO-06")
-def test_an_answer_leaves_clear_methods_alone() -> None:
-    assert one(model=True, answer="request") == one(model=True)
-
-
-@pytest.mark.proves("S2-ISO-06")
 def test_all_unclear_methods_of_a_file_are_named_together() -> None:
     given = document() | {"complexity": {"zone": "red", "loc": 400, "methods": 20}}
     assert decide(given, "rails").unclear == ("process", "refund")

@@ -10,9 +10,8 @@ import pytest
 
 from moot.core.errors import Refused
 from moot.packs.rspec.agents import AGENTS, is_completed, snake
-from moot.packs.rspec.cover import CoverStop
-from moot.packs.rspec.cover_report import CoverReport
 from moot.packs.rspec.document_check import errors_of
+from moot.packs.rspec.pipeline import NO_MODEL
 
 if TYPE_CHECKING:
     from tests.specs.rspec.shop import Shop
@@ -57,15 +56,15 @@ def test_a_branch_is_covered_wave_by_wave_and_then_everything_is_reused(shop: Sh
         (1, CHECKOUT, True, 3),
         (1, RESTOCKING, True, 2),
     ]
-    assert report.files[2].skipped == {"factory-agent": "No selected method needs a record"}
+    assert report.files[2].skipped == {"factory-agent": NO_MODEL}
     checkout = shop.document(CHECKOUT)
     assert errors_of(checkout) == []
     assert all(is_completed(checkout, agent) for agent in AGENTS)
     marks = checkout["automation"]
     assert marks["factory_agent_skipped"] is True
-    assert marks["factory_agent_skip_reason"] == "No selected method needs a record"
+    assert marks["factory_agent_skip_reason"] == NO_MODEL
     assert all(isinstance(marks[f"{snake(agent)}_version"], str) for agent in AGENTS)
-    assert [one["name"] for one in checkout["structure"]["methods"]] == [".reduced", "#total"]
+    assert [one["name"] for one in checkout["structure"]["methods"]] == ["#total", ".reduced"]
     spec = shop.file("spec/services/checkout_spec.rb")
     assert spec.count("expect(value).to eq(1)") == 3
     assert "{" + "EXPECTATION}" not in spec
@@ -78,7 +77,7 @@ def test_a_branch_is_covered_wave_by_wave_and_then_everything_is_reused(shop: Sh
     assert "cross_class_deps" not in prompt
     status = shop.moot("run", "status")
     assert "wave 1" in status
-    assert "factory-agent skipped: No selected method needs a record" in status
+    assert f"factory-agent skipped: {NO_MODEL}" in status
     assert shop.rspec("cache", source="app/models/book.rb").valid
     assert [one.tests_passed for one in shop.cover().files] == [True] * 5
     assert shop.asked() == started, "nothing has changed, so no agent is asked again"
@@ -98,11 +97,11 @@ LIES = {
     "drops": "examples",
     "renames": "expected the context",
     "hollow": "has no expectation",
-    "swallows": "was added",
+    "swallows": "only the blocks of",
     "broken": "does not parse",
     "foreign": "data.behaviors",
     "stray": "app/models/stray.rb",
-    "hooks": ".git/hooks/pre-commit: was made while the stage ran",
+    "hooks": ".git/hooks/pre-commit: changed while the stage ran",
     "trailing": "I changed my mind",
     "silent": "the output is empty",
     "crashes": "killed by signal 9",
@@ -152,9 +151,8 @@ def test_an_example_that_verified_nothing_fails_the_review_of_its_wave(shop: Sho
     shop.stock("models/customer")
     shop.write("Gemfile", "")
     shop.open(lie)
-    stop = shop.cover()
-    assert (stop.status, stop.reason) == ("waiting", "gate")
-    assert UNTESTED[lie] in stop.message
+    with pytest.raises(Refused, match=UNTESTED[lie]):
+        shop.cover()
     assert any("failed: " in one for one in shop.document(CUSTOMER)["automation"]["errors"])
 
 
@@ -237,55 +235,7 @@ def test_an_earlier_quoted_answer_is_ignored(shop: Shop) -> None:
     assert shop.cover().files[0].tests_passed
 
 
-@pytest.mark.proves("S2-FLOW-04", "S2-REV-04", "S2-FLOW-03", "S2-HARD-14")
-def test_failed_tests_stop_at_the_gate_until_a_person_decides(shop: Shop) -> None:
-    shop.stock()
-    shop.open("fails")
-    stopped = shop.cover()
-    assert isinstance(stopped, CoverStop)
-    assert (stopped.status, stopped.reason) == ("waiting", "gate")
-    assert "expected: 2" in stopped.message
-    assert not (shop.root / "tmp/rspec_metadata" / f"{RESTOCKING}.yml").exists(), "the next wave has not started"
-    assert any(one.startswith("test_reviewer: failed: ") for one in shop.document(BOOK)["automation"]["errors"])
-    assert not shop.rspec("cache", source=BOOK).valid
-    assert stopped.checkpoint is not None
-    shop.moot("checkpoint", "resolve", stopped.checkpoint, "skip")
-    assert "skip" in shop.moot("checkpoint", "resolve", stopped.checkpoint, "abort", code=3)
-    report = shop.rspec("resume")
-    assert [(one.wave, one.tests_passed) for one in report.files][-1] == (1, True)
-
-
-@pytest.mark.proves("S2-HARD-06", "S2-ARCH-07", "S2-HARD-14")
-def test_a_block_that_a_person_changed_is_kept_until_the_person_decides(shop: Shop) -> None:
-    shop.stock("models/book")
-    mine = 'RSpec.describe Book do\n  describe "#sell" do\n    it("is mine") { expect(1).to eq(1) }\n  end\nend\n'
-    shop.write("spec/models/book_spec.rb", mine)
-    shop.open()
-    stopped = shop.cover()
-    assert (stopped.status, stopped.reason) == ("waiting", "existing")
-    assert shop.file("spec/models/book_spec.rb") == mine
-    report = shop.rspec("resume", existing="overwrite")
-    assert report.files[0].tests_passed
-    assert "is mine" not in shop.file("spec/models/book_spec.rb")
-
-
-@pytest.mark.proves("S2-ISO-06", "S2-HARD-14")
-def test_an_unclear_level_asks_one_question_per_file_and_the_answer_is_in_the_trace(shop: Shop) -> None:
-    shop.write("app/jobs/mail_job.rb", "class MailJob\n  def perform\n    1\n  end\n\n  def again\n    2\n  end\nend\n")
-    shop.open()
-    stopped = shop.cover()
-    assert (stopped.status, stopped.reason) == ("waiting", "level")
-    assert "perform, again" in stopped.message
-    shop.moot("checkpoint", "resolve", stopped.checkpoint, "integration")
-    report = shop.rspec("resume")
-    assert isinstance(report, CoverReport), report
-    assert report.files[0].tests_passed
-    for method in shop.document("app_jobs_mail_job")["methods"]:
-        assert method["test_config"]["test_level"] == "integration"
-        assert any("answer: integration, chosen by " in line for line in method["test_config"]["decision_trace"])
-
-
-@pytest.mark.proves("S2-ENR-05", "S2-META-04")
+@pytest.mark.proves("S2-META-04")
 def test_a_behaviour_that_a_person_switches_off_has_no_example(shop: Shop) -> None:
     shop.stock("models/book")
     shop.open("silent")
@@ -294,7 +244,7 @@ def test_a_behaviour_that_a_person_switches_off_has_no_example(shop: Shop) -> No
     path = f"tmp/rspec_metadata/{BOOK}.yml"
     shop.write(path, shop.file(path).replace("description: sets stock", "description: takes copies from the stock"))
     shop.behave("honest")
-    shop.rspec("resume", existing="overwrite")
+    shop.rspec("resume")
     assert 'it "takes copies from the stock"' in shop.file("spec/models/book_spec.rb")
 
 
@@ -309,7 +259,7 @@ def test_without_a_command_the_run_stops_before_the_stage_and_names_the_setting(
     assert is_completed(shop.document(CUSTOMER), "test-architect")
 
 
-@pytest.mark.proves("S2-MECH-03", "S2-PRE-01", "S2-PRE-02", "S2-SKIP-03")
+@pytest.mark.proves("S2-MECH-03", "S2-PRE-01", "S2-PRE-02")
 def test_a_single_stage_needs_only_the_slug_and_its_predecessors(shop: Shop) -> None:
     shop.stock("models/customer")
     shop.open("silent")
@@ -331,7 +281,8 @@ def test_after_a_failed_gate_a_stage_runs_again_by_its_name_on_what_a_person_rep
     shop.stock("models/customer")
     shop.write("Gemfile", "")
     shop.open("evades")
-    assert shop.cover().reason == "gate"
+    with pytest.raises(Refused, match="Tests of wave 0 failed"):
+        shop.cover()
     path = "spec/models/customer_spec.rb"
     shop.write(path, shop.file(path).replace("next", "# repaired by hand"))
     shop.behave("honest")
@@ -350,7 +301,7 @@ def test_deleting_the_document_starts_it_over(shop: Shop) -> None:
         shop.cover()
     (shop.root / f"tmp/rspec_metadata/{CUSTOMER}.yml").unlink()
     shop.behave("honest")
-    report = shop.rspec("resume", existing="overwrite")
+    report = shop.rspec("resume")
     assert report.files[0].tests_passed
     assert all(is_completed(shop.document(CUSTOMER), agent) for agent in AGENTS)
 
@@ -384,47 +335,6 @@ def test_twenty_documents_of_one_wave_run_under_a_limit_and_share_one_factory_fi
     assert shop.moot("verify")
 
 
-@pytest.mark.proves("S2-REC-01", "S2-MECH-04")
-@pytest.mark.parametrize("when", ["cover", "resume"])
-def test_a_run_goes_on_with_the_choice_for_existing_blocks_that_was_made_for_it(shop: Shop, when: str) -> None:
-    shop.stock("models/book")
-    shop.write("spec/models/book_spec.rb", 'RSpec.describe Book do\n  describe "#sell" do\n  end\nend\n')
-    shop.open("fails")
-    if when == "cover":
-        stopped = shop.cover(existing="overwrite")
-    else:
-        assert shop.cover().reason == "existing"
-        stopped = shop.rspec("resume", existing="overwrite")
-    assert stopped.reason == "gate"
-    started = len(shop.asked())
-    with pytest.raises(Refused, match="Tests of wave 0 failed"):
-        shop.rspec("resume", gate="abort")
-    assert len(shop.asked()) == started, "stages that passed are not repeated"
-
-
-@pytest.mark.proves("S2-FLOW-04", "S2-REC-01")
-@pytest.mark.parametrize("corrected", ["the spec", "the code"])
-def test_the_advice_after_an_abort_works_when_it_is_followed(shop: Shop, corrected: str) -> None:
-    shop.stock("models/book")
-    shop.open("fails")
-    stopped = shop.cover()
-    assert stopped.reason == "gate"
-    with pytest.raises(Refused) as refused:
-        shop.rspec("resume", gate="abort")
-    assert refused.value.remedy.startswith(
-        f"Correct the code or spec/models/book_spec.rb, then go on: `moot rspec resume {stopped.run}`."
-    )
-    if corrected == "the spec":
-        path = "spec/models/book_spec.rb"
-        shop.write(path, shop.file(path).replace("eq(2)", "eq(1)"))
-    else:
-        shop.write("app/models/book.rb", shop.file("app/models/book.rb") + "# corrected\n")
-    shop.behave("honest")
-    report = shop.rspec("resume")
-    assert isinstance(report, CoverReport), report
-    assert report.files[0].tests_passed
-
-
 def test_the_only_problem_of_a_failed_stage_is_said_once(shop: Shop) -> None:
     shop.stock("models/customer")
     shop.open("hollow")
@@ -439,3 +349,61 @@ def test_without_rspec_the_error_names_the_setting(shop: Shop) -> None:
     with pytest.raises(Refused, match="no-such-rspec cannot be run") as refused:
         shop.cover()
     assert "[pack.rspec] rspec" in refused.value.remedy
+
+
+@pytest.mark.proves("S2-ISO-06")
+def test_a_level_with_low_confidence_is_a_warning_and_an_option_sets_another(shop: Shop) -> None:
+    shop.write("app/jobs/mail_job.rb", "class MailJob\n  def perform\n    1\n  end\nend\n")
+    shop.open()
+    (warning,) = [one for one in shop.cover().all_warnings if "low confidence" in one]
+    assert "perform: the level unit" in warning
+    report = shop.cover(level="integration")
+    assert not [one for one in report.all_warnings if "low confidence" in one]
+    (method,) = shop.document("app_jobs_mail_job")["methods"]
+    assert (method["test_config"]["test_level"], method["test_config"]["confidence"]) == ("integration", "high")
+    assert any("answer: integration, chosen by " in line for line in method["test_config"]["decision_trace"])
+
+
+@pytest.mark.proves("S2-DISC-16")
+def test_an_instruction_stands_word_for_word_in_the_prompts_of_the_agents(shop: Shop) -> None:
+    shop.stock("models/customer")
+    shop.open()
+    shop.cover(instruction="Prefer `aggregate_failures`.")
+    prompts = [path.read_text() for path in (shop.root.parent / "prompts").iterdir()]
+    assert prompts
+    assert all("\nPrefer `aggregate_failures`.\n" in prompt for prompt in prompts)
+
+
+@pytest.mark.proves("S2-FAIL-02", "S2-FAIL-03", "S2-REC-01")
+def test_a_stage_that_failed_is_corrected_by_a_person_and_the_next_ones_pass(shop: Shop) -> None:
+    """A user's day: the agent leaves a placeholder, a person fills it in, and the run goes on."""
+    shop.stock("models/customer", "services/checkout")
+    shop.write("Gemfile", "")
+    shop.open("nothing")
+    with pytest.raises(Refused):
+        shop.cover()
+    path = "spec/models/customer_spec.rb"
+    value = "described_class.instance_method(:discount).source_location.grep(%r{/app/}).size"
+    text = shop.file(path).replace("# {SETUP_CODE}", f"let(:value) {{ {value} }}")
+    shop.write(path, text.replace('skip "{EXPECTATION}"', "expect(value).to eq(1) # by hand"))
+    shop.behave("honest")
+    report = shop.rspec("resume")
+    assert [one.tests_passed for one in report.files] == [True] * 3
+    assert "# by hand" in shop.file(path)
+    prompt = next(one for one in (shop.root.parent / "prompts").iterdir() if "last attempt" in one.read_text())
+    assert "spec/models/customer_spec.rb:" in prompt.read_text()
+
+
+@pytest.mark.proves("S2-REC-03")
+def test_a_covered_method_is_changed_and_covered_again(shop: Shop) -> None:
+    """A user's day: the method gains its first condition, then loses it again."""
+    body = "class Till\n  def open(key)\n{}    :open\n  end\nend\n"
+    for number, line in enumerate(("", "    return :closed if key.nil?\n", "")):
+        shop.write("app/services/till.rb", body.format(line))
+        if not number:
+            shop.open()
+        report = shop.rspec("cover", path="app/services/till.rb", yes=True)
+        assert [one.tests_passed for one in report.files] == [True]
+        document = shop.document("app_services_till")
+        assert len(document["methods"][0].get("characteristics") or []) == bool(line)
+        assert ("closed" in str(document)) == bool(line), "nothing of an old analysis is left"

@@ -8,8 +8,8 @@ import pytest
 
 from moot.packs.rspec.agents import AGENTS, before, snake
 from moot.packs.rspec.factory_checks import factory_problems, traits_by_file
-from moot.packs.rspec.pipeline import NO_GEM, NO_MODEL, RspecPipeline, need_factories
-from moot.pipelines.contract import Pipeline, StageInput, Target
+from moot.packs.rspec.pipeline import NO_FACTORIES, NO_MODEL, RspecPipeline, need_factories
+from moot.runs.contract import Pipeline, StageInput, Target
 from moot.wiring import packs
 from tests.specs.rspec.test_document_check import document
 
@@ -48,7 +48,7 @@ def test_seven_stages_are_declared_as_data_and_run_by_the_one_engine(tmp_path: P
     needs = {stage.name: stage.reads for stage in pack.stages}
     assert "source" in needs["code-analyzer"]
     assert all("document" in needs[agent] for agent in AGENTS[1:])
-    assert all("spec" in needs[agent] for agent in AGENTS[4:])
+    assert all("spec" in needs[agent] for agent in AGENTS[5:])
     assert {stage.agent for stage in packs.pack("rspec-v1", str(tmp_path)).stages} <= {"none", "required", "optional"}
 
 
@@ -61,12 +61,12 @@ def given(values: dict[str, Any], tmp_path: Path, **parameters: Any) -> StageInp
 @pytest.mark.proves("S2-FACT-02")
 def test_the_factory_stage_is_skipped_without_a_model_or_a_gem(tmp_path: Path) -> None:
     values = document()
-    assert need_factories(given(values, tmp_path, factory_gem=True)).skip == ""
-    assert need_factories(given(values, tmp_path, factory_gem=False)).skip == NO_GEM
+    assert need_factories(given(values, tmp_path, factories=True)).skip == ""
+    assert need_factories(given(values, tmp_path, factories=False)).skip == NO_FACTORIES
     for method in values["methods"]:
         for one in method["characteristics"]:
             one["setup"] = {"type": "data", "class": None}
-    assert need_factories(given(values, tmp_path, factory_gem=True)).skip == NO_MODEL
+    assert need_factories(given(values, tmp_path, factories=True)).skip == NO_MODEL
 
 
 @pytest.mark.proves("S2-FACT-02", "S2-FACT-01")

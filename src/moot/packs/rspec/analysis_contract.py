@@ -8,7 +8,7 @@ from __future__ import annotations
 from moot.core.record import Record
 from moot.packs.rspec.agents import selection_of
 from moot.packs.rspec.document_check import count_references, errors_of
-from moot.packs.rspec.slugs import belongs
+from moot.packs.rspec.slugs import slug_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def _differences(document: Mapping[str, Any], data: Mapping[str, Any]) -> Iterat
     for key in _SAME:
         if data[key] != document[key]:
             yield key, f"expected {document[key]}, as discovery wrote it, found {data[key]}"
-    if not belongs(data["slug"], document["source_file"], document["class_name"]):
+    if data["slug"] != slug_of(document["source_file"]):
         yield "slug", f"{data['slug']} is not the slug of {document['source_file']}"
     names = [method["name"] for method in data["methods"]]
     for place, method in enumerate(data["methods"]):

@@ -1,11 +1,7 @@
 """test-architect: plans the contexts of the selected methods, and writes them into the spec file.
 
-A method that is new gets a block; the block of any other method is written again. All other bytes of the file stay. A
-block that somebody changed since moot wrote it, or that a new method already has, is replaced only if a person says so:
-
-    overwrite   the block is written again; the text before is kept in the log
-    keep        the block stays as it is, and the method is not part of the structure
-    append      the new block is written behind the one that is there
+A method without a block gets one; any other block is written again. All other bytes of the file stay. A block that moot
+did not write, or that somebody edited since moot's last stage, is replaced only if a person says so.
 
 Pure: gets bytes, returns bytes.
 """
@@ -22,42 +18,24 @@ from moot.packs.ruby.spec_tree import parse_spec
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterator, Mapping, Sequence
     from typing import Any
 
     from moot.packs.rspec.contexts import Context
-    from moot.packs.rspec.spec_blocks import DescribeBlock, SpecBlocks
     from moot.packs.ruby.spec_tree import Group, SpecPart
 
     Wanted = dict[str, tuple[Mapping[str, Any], list[Context]]]  # by name: the method and its contexts
 
-CHOICES = ("overwrite", "keep", "append")
-NEW_CHOICES = ("overwrite", "keep")  # for a method that is new: overwrite its block, or skip the method
-KEPT = ": its block was kept, and is not part of the structure"  # the end of a warning
+WORDED = ("{CONDITION}", "{BEHAVIOR_DESCRIPTION}")  # what is left where the code has no words
 _STEP = "  "
 
 
-class BlockConflict(Record):
-    """A block that only a person may replace. `choices` are what the person can choose."""
-
-    method: str
-    why: str
-    line: int
-    choices: tuple[str, ...] = CHOICES
-
-    @property
-    def sentence(self) -> str:
-        return f"{self.method} (line {self.line}): {self.why}"
-
-
 class PlannedSpec(Record):
-    """The new content of the spec file and its structure; or the conflicts that must be settled first."""
+    """The new content of the spec file and its structure. `conflicts`: blocks that only a person may replace."""
 
     data: bytes
     structure: Mapping[str, Any]
-    conflicts: tuple[BlockConflict, ...] = ()
-    kept: tuple[str, ...] = ()
-    replaced: Mapping[str, bytes] = {}  # blocks that a person let moot overwrite, as they were
+    conflicts: tuple[tuple[str, int], ...] = ()  # method and line
 
 
 class _Edit(Record):
@@ -69,94 +47,65 @@ class _Edit(Record):
 def plan_spec(
     document: Mapping[str, Any],
     existing: bytes | None,
-    written: bytes | None = None,
-    choices: Mapping[str, str] | None = None,
+    own: Container[bytes] = (),
+    *,
+    overwrite: bool = False,
+    corrected: bool = False,
     helper: str = "",
-    done: frozenset[str] = frozenset(),
+    done: Container[str] = (),
 ) -> PlannedSpec:
     """Plan the spec file of a document.
 
-    `written`: the file as moot last accepted it, without blocks that moot did not write. `choices`: what a person chose
-    for a method, or for all under `*`.
-    `done`: methods of earlier waves, whose blocks are finished and stay as they are.
+    `own`: the texts of blocks that moot may replace; with `overwrite`, all. `corrected`: the last attempt failed, so a
+    block of which only the texts are others stays as it is. `done`: methods of earlier waves, with finished blocks.
     """
     name, bank = document["class_name"], bank_of(document)
     wanted: Wanted = {}
     for index, method in enumerate(selected_methods(document)):
         check_mode(method, index)
         wanted[shown_name(method)] = method, contexts_of(method, bank)
+    structure = _structure(name, wanted)
     if existing is None or not existing.strip():
         blocks = [describe_block(title, contexts) for title, (_, contexts) in wanted.items()]
-        return PlannedSpec(whole_file(name, blocks, helper).encode(), _structure(name, wanted, ()))
-    plan = _Plan(blocks_of(existing, name), None if written is None else blocks_of(written, name))
-    for title, (wanting, contexts) in wanted.items():
-        if wanting["name"] not in done or plan.lacks(title):
-            plan.place(title, wanting, contexts, choices or {})
-    added = {title: wanted[title][1] for title in plan.added}
-    data = _with_added(_applied(existing, plan.edits), name, added)
-    return PlannedSpec(
-        data, _structure(name, wanted, plan.kept), tuple(plan.conflicts), tuple(plan.kept), plan.replaced
-    )
-
-
-class _Plan:
-    """What happens to the blocks of an existing file."""
-
-    def __init__(self, found: SpecBlocks, accepted: SpecBlocks | None) -> None:
-        self._found, self._accepted = found, accepted
-        self.edits: list[_Edit] = []
-        self.conflicts: list[BlockConflict] = []
-        self.kept: list[str] = []
-        self.added: list[str] = []
-        self.replaced: dict[str, bytes] = {}
-
-    def lacks(self, title: str) -> bool:
-        return self._found.block(title) is None
-
-    def place(self, title: str, method: Mapping[str, Any], contexts: list[Context], choices: Mapping[str, str]) -> None:
-        """Decide where the block of one method goes."""
-        block = self._found.block(title)
+        return PlannedSpec(whole_file(name, blocks, helper).encode(), structure)
+    found = blocks_of(existing, name)
+    edits: list[_Edit] = []
+    conflicts: list[tuple[str, int]] = []
+    added: dict[str, list[Context]] = {}
+    for title, (one, contexts) in wanted.items():
+        block = found.block(title)
         if block is None:
-            self.added.append(title)
-            return
-        start, end, data = block.group.start, block.group.end, self._found.spec.data
-        indent = " " * (start - (data.rfind(b"\n", 0, start) + 1))
-        text = describe_block(title, contexts, indent)
-        conflict = self._conflict(title, method, block)
-        choice = choices.get(title, choices.get(method["name"], choices.get("*", "")))
-        if conflict is None or choice == "overwrite":
-            self.edits.append(_Edit(start, end, text))
-            if conflict is not None:
-                self.replaced[title] = data[start:end]
-        elif choice == "append" and choice in conflict.choices:
-            self.edits.append(_Edit(end, end, f"\n\n{indent}{text}"))
-        elif choice == "keep":
-            self.kept.append(title)
+            added[title] = contexts
+            continue
+        start, end = block.group.start, block.group.end
+        text = describe_block(title, contexts, " " * (start - (existing.rfind(b"\n", 0, start) + 1)))
+        if one["name"] in done:
+            continue
+        if corrected and _code(existing[start:end]) == _code(text.encode()):
+            (own_part,) = (part for part in structure["methods"] if part["name"] == title)
+            own_part["contexts"] = _reworded(own_part["contexts"], contexts_in(block.group))
+            continue
+        if overwrite or existing[start:end] in own:
+            edits.append(_Edit(start, end, text))
         else:
-            self.conflicts.append(conflict)
-
-    def _conflict(self, title: str, method: Mapping[str, Any], block: DescribeBlock) -> BlockConflict | None:
-        """None: the block is exactly as moot last wrote it."""
-        old = None if self._accepted is None else self._accepted.block(title)
-        if self._accepted is not None and old is not None and self._accepted.source(old) == self._found.source(block):
-            return None
-        return _conflict(title, method, block.group.line, known=old is not None)
+            conflicts.append((title, block.group.line))
+    return PlannedSpec(_with_added(_applied(existing, edits), name, added), structure, tuple(conflicts))
 
 
-def _conflict(title: str, method: Mapping[str, Any], line: int, *, known: bool) -> BlockConflict:
-    if method["method_mode"] == "new":
-        return BlockConflict(
-            title, "the method is new, and the spec file already has a block for it", line, NEW_CHOICES
-        )
-    why = "its block was changed since moot wrote it" if known else "moot did not write its block"
-    return BlockConflict(title, why, line)
+def _reworded(planned: Sequence[dict[str, Any]], found: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The planned contexts with the texts that they have in the file."""
+    return [
+        {**one, "name": other["name"], "children": _reworded(one["children"], other["children"])}
+        if "children" in one
+        else {**one, "name": other["name"], "examples": list(other["examples"])}
+        for one, other in zip(planned, found, strict=True)
+    ]
 
 
-def _structure(name: str, wanted: Wanted, kept: Sequence[str]) -> dict[str, Any]:
+def _structure(name: str, wanted: Wanted) -> dict[str, Any]:
     methods = [
         {"name": title, "contexts": [one.plain() for one in contexts if not one.skipped]}
         for title, (_, contexts) in wanted.items()
-        if title not in kept
     ]
     return {"describe": name, "methods": methods}
 
@@ -222,6 +171,8 @@ def wording_problems(before: bytes, after: bytes, class_name: str) -> Iterator[t
     if [block.name for block in old.blocks] != [block.name for block in new.blocks]:
         yield "the methods or their order were changed", 1
         return
+    for other, word in ((block, word) for block in new.blocks for word in WORDED if word.encode() in new.source(block)):
+        yield f"{other.name}: {word} is left", other.group.line
     for one, other in zip(old.blocks, new.blocks, strict=True):
         if shape(contexts_in(one.group)) != shape(contexts_in(other.group)):
             yield f"{one.name}: the tree of contexts and examples was changed", other.group.line

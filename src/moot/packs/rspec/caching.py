@@ -83,23 +83,19 @@ def judged(slug: str, document: Mapping[str, Any], mtime: int | None, more: tupl
 
 def _changed(call: Call, slug: str, mtime: int | None) -> tuple[str, ...]:
     """What the step keys of the last run say: contents, the selection, versions and the base commit."""
-    from moot.packs.rspec.cover_history import newest_of
-    from moot.packs.rspec.cover_options import CoverOptions
-    from moot.packs.rspec.cover_run import Cover
-    from moot.packs.rspec.pipeline import RspecPipeline
-    from moot.pipelines.planning import planned
-    from moot.runs.steps import RunOptions
+    from moot.packs.rspec.cover_run import CoverOptions, newest_of, run_named
 
-    parent = newest_of(call, slug)
-    if parent is None or mtime is None:
-        return () if parent is not None else ("no run has worked on it",)
-    reasons = _moved(call, parent)
-    cover = Cover(call, parent.parameters, CoverOptions(), parent.id)
-    target = cover.reached(slug)
-    pipeline = RspecPipeline(cover.protocol.pack, {target.id: cover.surroundings(target)})
-    stages = planned(call, pipeline, target, RunOptions()).stages
-    first = next((one for one in stages if not one.reused and one.stage != REVIEWER), None)  # a review is run each time
-    return (*reasons, *([] if first is None else [f"{first.stage} would run: {first.reason}"]))
+    try:
+        cover, target = newest_of(call, slug, CoverOptions())
+    except Unknown:
+        return ("no run has worked on it",)
+    if mtime is None:
+        return ()
+    reasons = _moved(call, run_named(call, cover.id))
+    first = next((one for one in cover.planned(target) if not one.reused), None)
+    if first is None or first.stage == REVIEWER:  # a review is run each time
+        return reasons
+    return (*reasons, f"{first.stage} would run: {first.reason}")
 
 
 def _moved(call: Call, parent: Run) -> tuple[str, ...]:

@@ -18,16 +18,7 @@ from moot.core.text import command_line, cut, option, visible
 from moot.packs.rspec.agents import DISCOVERY
 from moot.packs.rspec.changes import FILE, find_changes
 from moot.packs.rspec.discovery import CANCELLED, STOP, Plan, discover
-from moot.packs.rspec.selection import (
-    INSTRUCTION,
-    PROPOSED,
-    MethodChoice,
-    applied,
-    from_options,
-    must_ask,
-    read_choice,
-    view,
-)
+from moot.packs.rspec.selection import MethodChoice, applied, from_options, read_choice, view
 from moot.packs.rspec.sources import relative_path
 from moot.views import queries, states
 
@@ -40,15 +31,14 @@ if TYPE_CHECKING:
     from moot.core.deciders.checkpoint import Checkpoint
     from moot.core.run import Run
     from moot.engine.unit_of_work import Work
-    from moot.packs.rspec.cover_options import CoverOptions
+    from moot.packs.rspec.cover_run import CoverOptions
 
 PACK = "rspec"
 SELECTION = "selection"
 WARNED = 2  # the exit code of a success with warnings
 STOP_CODE = 3  # the exit code of a run that was stopped, or waits for an answer
 _MOST_QUESTIONS = 1000
-_QUESTION = "Which methods are covered? yes, all, cancel, patterns, numbers, instruction: TEXT, or +NAME -NAME"
-_ADVICE = "A class with more than 10 public methods is hard to test: consider splitting it."
+_QUESTION = "Which methods are covered? yes, all, cancel, patterns, numbers, or +NAME -NAME"
 _SHOWN = 20_000  # characters of the plan in a question
 
 
@@ -61,9 +51,10 @@ class CoverScope(Record):
 
 
 class Beforehand(Record):
-    """A selection that is made by options. `given`: one of them was used."""
+    """What options say. `given`: one of them makes the selection. `wishes`: kept with the run, such as the level."""
 
     given: bool = False
+    wishes: Mapping[str, Any] = {}
     everything: bool = False
     only: tuple[str, ...] = ()
     but: tuple[str, ...] = ()
@@ -87,26 +78,21 @@ def discovered(call: Call, wanted: CoverScope) -> Plan:
     return discover(find_changes(call.place, wanted.mode, path, base))
 
 
-def cover(call: Call, wanted: CoverScope, beforehand: Beforehand, options: CoverOptions | None = None) -> Answer:
+def cover(call: Call, wanted: CoverScope, beforehand: Beforehand, options: CoverOptions) -> Answer:
     """Discover and settle the selection; or stop, or wait for an answer."""
     plan = discovered(call, wanted)
     choice = None
     if not plan.stopped and beforehand.given:
         choice = from_options(plan.answer, everything=beforehand.everything, only=beforehand.only, but=beforehand.but)
-    run = _opened(call, plan, wanted)
+    run = _opened(call, plan, wanted, beforehand.wishes)
     for warning in plan.warnings:
         call.warn("discovery", warning)
     if plan.stopped:
         return _stopped(call, run, plan.answer)
-    asks, _ = must_ask(plan.answer)
-    if choice is None and call.prompt is None and not asks:
-        choice = MethodChoice(PROPOSED, chosen=read_choice(plan.answer, PROPOSED).chosen)
-    if choice is not None:
-        return _settled(call, run, plan, choice, options)
-    return _asked(call, run, plan, options)
+    return _settled(call, run, plan, choice, options) if choice else _asked(call, run, plan, options)
 
 
-def proceed(call: Call, run: Run, options: CoverOptions | None = None) -> Answer:
+def proceed(call: Call, run: Run, options: CoverOptions) -> Answer:
     """Go on with a discovery that waits for its selection."""
     _check_open(call, run)
     plan = _plan_of(call, run)
@@ -116,13 +102,13 @@ def proceed(call: Call, run: Run, options: CoverOptions | None = None) -> Answer
     if question.status == "withdrawn":
         return _settled(call, run.id, plan, MethodChoice("cancel"), options)
     try:
-        choice = _read(call, plan, question.answer or "")
+        choice = read_choice(plan.answer, question.answer or "")
     except MootError as problem:
         return _asked(call, run.id, plan, options, problem)
     return _settled(call, run.id, plan, choice, options)
 
 
-def select(call: Call, run: Run, said: str, options: CoverOptions | None = None) -> Answer:
+def select(call: Call, run: Run, said: str, options: CoverOptions) -> Answer:
     """Answer the question of a discovery, and go on. An answer that cannot be used leaves the question open."""
     _check_open(call, run)
     plan = _plan_of(call, run)
@@ -130,7 +116,7 @@ def select(call: Call, run: Run, said: str, options: CoverOptions | None = None)
     if question is None or not question.open:
         return proceed(call, run, options)
     people_only(call.caller, "`moot rspec select`")
-    return _settled(call, run.id, plan, _read(call, plan, said), options, said)
+    return _settled(call, run.id, plan, read_choice(plan.answer, said), options, said)
 
 
 def waiting_run(call: Call, name: str | None = None) -> Run:
@@ -150,7 +136,7 @@ def waiting_run(call: Call, name: str | None = None) -> Run:
 # --- the record ------------------------------------------------------------------------------------------------------
 
 
-def _opened(call: Call, plan: Plan, wanted: CoverScope) -> str:
+def _opened(call: Call, plan: Plan, wanted: CoverScope, wishes: Mapping[str, Any]) -> str:
     """Record the discovery. If it stopped, the run ends in the same commit."""
     answer = call.put_blob(dumps(dict(plan.answer)).encode())
     name = ""
@@ -168,6 +154,7 @@ def _opened(call: Call, plan: Plan, wanted: CoverScope) -> str:
                 "base": plan.base,
                 "asked": wanted.base or "",
                 "worktree": call.place.worktree,
+                **wishes,
             },
         )
         work.do("run", name, opened, pack=PACK)
@@ -194,7 +181,7 @@ def _check_open(call: Call, run: Run) -> None:
 
 
 def _after_selection(call: Call, run: Run) -> str:
-    from moot.packs.rspec.cover_history import runs
+    from moot.packs.rspec.cover_run import runs
 
     later = next((one.id for one in runs(call) if one.parameters.get("discovery") == run.id), None)
     if later is None:
@@ -209,7 +196,7 @@ def _plan_of(call: Call, run: Run) -> Plan:
 
 
 def _settled(
-    call: Call, run: str, plan: Plan, choice: MethodChoice, options: CoverOptions | None, said: str | None = None
+    call: Call, run: str, plan: Plan, choice: MethodChoice, options: CoverOptions, said: str | None = None
 ) -> Answer:
     """Record what was chosen, together with the answer that was given at the terminal, and go on."""
     answer, warnings = applied(plan.answer, choice)
@@ -231,7 +218,8 @@ def _settled(
         return _stopped(call, run, answer)
     from moot.packs.rspec.cover_run import start
 
-    return start(call, plan.replace(answer=answer, warnings=(*plan.warnings, *warnings)), run, options)
+    settled = plan.replace(answer=answer, warnings=(*plan.warnings, *warnings))
+    return start(call, settled, states.state(call.engine.read(), "run", run)[0], options)
 
 
 def _stopped(_call: Call, run: str, answer: Mapping[str, Any]) -> Answer:
@@ -257,7 +245,7 @@ def _last_question(call: Call, run: str) -> Checkpoint | None:
     return last
 
 
-def _asked(call: Call, run: str, plan: Plan, options: CoverOptions | None, problem: MootError | None = None) -> Answer:
+def _asked(call: Call, run: str, plan: Plan, options: CoverOptions, problem: MootError | None = None) -> Answer:
     """Ask, or say that the question is still open. At a terminal, read the answer there."""
     question = _last_question(call, run)
     if question is None or not question.open:
@@ -294,16 +282,16 @@ def _reached(call: Call, run: str, plan: Plan, number: int, problem: MootError |
 
 
 def _shown(plan: Plan, problem: MootError | None) -> list[str]:
-    _, many = must_ask(plan.answer)
     notes = [f"{problem.message} {problem.remedy}"] if problem is not None else []
-    return [
-        *notes,
-        *(cut(visible(line), 300) for line in view(plan.answer, plan.warnings)),
-        *([_ADVICE] if many else []),
-    ]
+    return [*notes, *shown(plan)]
 
 
-def _at_the_terminal(call: Call, run: str, plan: Plan, question: Checkpoint, options: CoverOptions | None) -> Answer:
+def shown(plan: Plan) -> list[str]:
+    """The numbered methods of a plan."""
+    return [cut(visible(line), 300) for line in view(plan.answer, plan.warnings)]
+
+
+def _at_the_terminal(call: Call, run: str, plan: Plan, question: Checkpoint, options: CoverOptions) -> Answer:
     """Read answers until one can be used. The end of the input leaves the question open."""
     assert call.prompt is not None
     lines = tuple(_shown(plan, None))
@@ -314,18 +302,8 @@ def _at_the_terminal(call: Call, run: str, plan: Plan, question: Checkpoint, opt
             stop = CoverStop(status="waiting", run=run, reason=SELECTION, message=message, checkpoint=question.id)
             return Answer(result=stop, say=(message,), code=STOP_CODE)
         try:
-            choice = _read(call, plan, said or "yes")
+            choice = read_choice(plan.answer, said or "yes")
         except MootError as problem:
             lines = (f"{problem.message} {problem.remedy}",)
             continue
         return _settled(call, run, plan, choice, options, said or "yes")
-
-
-def _read(call: Call, plan: Plan, said: str) -> MethodChoice:
-    """What an answer means. An instruction is interpreted by an agent."""
-    choice = read_choice(plan.answer, said)
-    if choice.kind != INSTRUCTION:
-        return choice
-    from moot.packs.rspec.instructions import interpreted
-
-    return interpreted(call, plan.answer, choice.instruction)

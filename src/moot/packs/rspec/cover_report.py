@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from moot.api.answer import Answer, Notice
+from moot.core.errors import Refused
 from moot.core.record import Record
-from moot.core.text import counted, unbroken
+from moot.core.text import bullets, command_line, counted, unbroken
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
+
+    from moot.runs.steps import PipelineStep
 
 WARNED = 2  # the exit code of a run that finished with warnings
 
@@ -32,12 +35,16 @@ class FileReport(Record):
 
 
 class CoverReport(Record):
-    """`waited`: the runs of others that it waited for: target, run, title, stage, since and pid."""
+    """`waited`: the runs of others that it waited for: target, run, title, stage, since and pid.
+
+    `left_out`: failed tests without which the run went on, each with the one who decided so.
+    """
 
     run: str
     files: tuple[FileReport, ...]
     warnings: tuple[str, ...] = ()
     waited: tuple[Mapping[str, Any], ...] = ()
+    left_out: Mapping[str, str] = {}
 
     @property
     def all_warnings(self) -> tuple[str, ...]:
@@ -69,6 +76,8 @@ def said(report: CoverReport, outcome: str) -> Answer:
 
 def _lines(report: CoverReport) -> Iterator[str]:
     wave = None
+    for name, who in report.left_out.items():
+        yield unbroken(f"skipped by {who}: {name}")
     for one in report.files:
         if one.wave != wave:
             wave = one.wave
@@ -79,3 +88,36 @@ def _lines(report: CoverReport) -> Iterator[str]:
             yield f"    {method}: {counted(count, 'example')}"
         for stage, reason in one.skipped.items():
             yield f"    {stage} skipped: {unbroken(reason)}"
+
+
+def failed(run: str, steps: Sequence[PipelineStep]) -> Refused:
+    """The error of a run that has failed: that of its first stage that did."""
+    again = command_line("rspec resume", run)
+    step = next((one for one in steps if one.what == "failed"), None)
+    if step is None:
+        last = next((one for one in reversed(steps) if one.what == "ended" and one.text), steps[-1])
+        return Refused("run_failed", f"{last.title}: {last.text}", last.suggestion or f"To go on: `{again}`.", run=run)
+    return stage_failed(step, f"To go on from {step.stage}: `{again}`.")
+
+
+def stage_failed(step: PipelineStep, going_on: str) -> Refused:
+    """The error of a stage that has failed."""
+    details = [one for one in (*step.problems, *filter(None, [step.details])) if one not in step.text]
+    return Refused(
+        "stage_failed",
+        "\n".join((f"{step.stage} failed for {step.title}: {step.text}", *bullets(details))),
+        " ".join(filter(None, (step.advice, going_on))),
+        run=step.run,
+        stage=step.stage,
+        problems=list(step.problems),
+    )
+
+
+def interruption(run: str, steps: Sequence[PipelineStep]) -> str:
+    """What was interrupted, and how to go on."""
+    if not run:
+        return "Interrupted before the run began."
+    over = {(one.run, one.stage) for one in steps if one.what in ("passed", "skipped", "failed")}
+    working = [one for one in steps if one.what == "started" and (one.run, one.stage) not in over]
+    what = ", ".join(f"{one.stage} of {one.title}" for one in working) or f"{run}, while no stage was at work"
+    return f"Interrupted: {what}. To go on: `{command_line('rspec resume', run)}`."

@@ -1,88 +1,95 @@
-"""The run over all documents of a discovery, wave by wave: `moot rspec cover` after the selection, and `resume`.
+"""The run over all documents of a discovery, wave by wave: `moot rspec cover` after the selection, `resume`, `stage`.
 
 A parent run has the waves; each document in a wave is a run of its own. All that a later process needs is in the
-parent's record, so that any process can go on. What always holds:
+parent's record, so that any process can go on.
 
-- A wave begins when every document of the wave before it has been reviewed. A stage that fails ends everything.
-- If tests of a wave fail, a person decides at its gate: go on without the failed methods, or abort. Nothing is fixed or
-  repeated by itself.
-- A question to a person is a checkpoint. The run waits without a process; `resume` goes on with the answer.
+A wave begins when every document of the wave before has been reviewed. A stage that fails ends everything, and so do
+tests that fail; a person can leave them out and go on. Nothing is fixed or repeated by itself.
 """
 
 from __future__ import annotations
 
 import os
 
-from moot.api.answer import Answer
-from moot.api.verbs.effects.allow import commands_of
+from moot.api.answer import Answer, Notice
 from moot.core.deciders.checkpoint import ReachCheckpoint, ResolveCheckpoint
 from moot.core.deciders.run import PASSED
 from moot.core.errors import Refused, Unknown
+from moot.core.json_codec import loads
 from moot.core.record import Record
-from moot.core.text import command_line, option
-from moot.packs.rspec.agents import ANALYZER, REVIEWER
-from moot.packs.rspec.cover import STOP_CODE, CoverStop
-from moot.packs.rspec.cover_ends import failed, interruption
-from moot.packs.rspec.cover_history import PACK, answer_of, newest, run_named, runs
-from moot.packs.rspec.cover_options import CoverOptions
-from moot.packs.rspec.cover_report import CoverReport, FileReport, said
-from moot.packs.rspec.cover_targets import MIRROR, RspecProject, methods_in, project_of, slug_in, target_of
-from moot.packs.rspec.discovery_documents import documents
-from moot.packs.rspec.found_documents import check_found
-from moot.packs.rspec.own_blocks import kept, written
-from moot.packs.rspec.pipeline import RspecPipeline, Surroundings
+from moot.core.text import command_line, one_line
+from moot.packs.rspec.agents import IMPLEMENTER, REVIEWER
+from moot.packs.rspec.cover_report import CoverReport, FileReport, failed, interruption, said, stage_failed
+from moot.packs.rspec.cover_targets import project_of, slug_in, target_of
+from moot.packs.rspec.discovery_documents import documents, other_source, part_of
+from moot.packs.rspec.document_check import REMNANTS
+from moot.packs.rspec.own_blocks import written
+from moot.packs.rspec.pipeline import RspecPipeline
 from moot.packs.rspec.programs import check_allowed
 from moot.packs.rspec.project_classes import classes_for, ruby_files
-from moot.packs.rspec.rspec_runs import RspecCommand
-from moot.packs.rspec.wave_gate import EarlierChoice, WaveGate, withdraw_all, withdraw_settled, withdraw_superseded
+from moot.packs.ruby.sentinel import Failure
 from moot.views import queries, states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from typing import Any, TypeVar
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any
 
     from moot.api.call import Call
     from moot.core.deciders.checkpoint import Checkpoint
     from moot.core.run import Run
     from moot.packs.rspec.discovery import Plan
-    from moot.packs.rspec.pipeline import Question
-    from moot.packs.rspec.wave_gate import Halt
-    from moot.pipelines.contract import Target
+    from moot.runs.contract import Target
     from moot.runs.steps import PipelineStep
 
-    Found = TypeVar("Found")
-
+PACK = "rspec"
+_RUNS = 500
 _LARGEST = 4 << 20
+_GO_ON = "continue"
+_WISHES = ("level", "level_by", "instruction")
 
 
-class CoverPart(Record):
-    """A document of the run: discovery's part of it, and its methods by wave."""
+class CoverOptions(Record):
+    """`limit`: how many documents of a wave may run at once; 0: as the settings say. `go_on`: without failed tests.
 
+    `again`: use no earlier result.
+    """
+
+    limit: int = 0
+    again: bool = False
+    overwrite: bool = False
+    go_on: bool = False
+    output: bool = False
+
+
+class SingleStage(Record):
+    """What came of a stage. `answer`: as the agent or moot gave it."""
+
+    run: str
     slug: str
-    values: Mapping[str, Any]
-    waves: Mapping[int, tuple[str, ...]]
+    stage: str
+    outcome: str
+    answer: Mapping[str, Any] = {}
+    warnings: tuple[str, ...] = ()
 
 
-def start(call: Call, plan: Plan, discovery: str = "", options: CoverOptions | None = None) -> Answer:
+def start(call: Call, plan: Plan, discovery: Run, options: CoverOptions) -> Answer:
     """Begin the run of a discovery whose selection is settled."""
-    parts = [CoverPart(one.slug, one.values, one.waves) for one in documents(plan.answer, _taken(call))]
-    parameters: dict[str, Any] = {
-        "parts": [_plain(part) for part in parts],
+    parameters = {
+        "parts": [part.plain() for part in documents(plan.answer)],
         "base": plan.base,
         "mode": plan.mode,
-        "discovery": discovery,
+        "discovery": discovery.id,
         "warnings": list(plan.warnings),
+        **{name: value for name, value in discovery.parameters.items() if name in (*_WISHES, "overwrite")},
     }
-    options = options or CoverOptions()
-    parameters["chosen"] = {"level": options.level, "existing": options.existing, "gate": options.gate}
-    parameters["chosen"]["by"] = _who(call)
     return Cover(call, parameters, options).go()
 
 
 def resume(call: Call, name: str, options: CoverOptions) -> Answer:
-    """Go on with a run that ended without having passed, or that waits for an answer."""
-    run = run_named(call, name) if name else newest(call)
+    """Go on with a run that ended without having passed."""
+    newest = next((run for run in runs(call) if run.waves), None)
+    run = run_named(call, name) if name else newest
     if run is None or not run.waves or run.pack != PACK:
         raise Unknown(
             "nothing_to_resume",
@@ -90,49 +97,59 @@ def resume(call: Call, name: str, options: CoverOptions) -> Answer:
             "Start one: `moot rspec cover`.",
         )
     if run.outcome == PASSED:
-        raise _finished_before(call, run)
+        raise Refused("run_ended", f"The run {run.id} has finished.", "Start one: `moot rspec cover`.", run=run.id)
     return Cover(call, run.parameters, options, run.id).go()
 
 
-def _finished_before(call: Call, run: Run) -> Refused:
-    """The error for a run that needs no resuming. Names another one that may, unless it was asked for."""
-    remedy = "Start another one: `moot rspec cover`."
-    last = newest(call)
-    if last is not None and last.id == run.id:
-        roots = (one for one in runs(call) if one.waves and not one.open and one.outcome != PASSED)
-        if (other := next(roots, None)) is not None:
-            again = command_line("rspec resume", other.id)
-            remedy = f"To go on with an earlier one, which has not: `{again}`. To start a new one: `moot rspec cover`."
-    return Refused("run_ended", f"The run {run.id} has finished.", remedy, run=run.id)
+def stage(call: Call, slug: str, name: str, options: CoverOptions) -> Answer:
+    """Run one stage of one document: all that it needs is in the log."""
+    cover, target = newest_of(call, slug, options)
+    again = command_line("rspec stage", slug, name)
+    steps = cover.run_alone(target, name, again)
+    if broken := next((step for step in steps if step.what == "failed"), None):
+        raise stage_failed(broken, f"Correct it, then: `{again}`.")
+    done = next(step for step in reversed(steps) if step.stage == name)
+    found = SingleStage(done.run, slug, name, done.what, answer_of(call, done.run, name), done.warnings)
+    more = f": {done.text}" if done.what == "skipped" else ""
+    notices = tuple(Notice(PACK, text) for text in done.warnings)
+    return Answer(result=found, say=(f"{name} {done.what}{more}",), warnings=notices, code=2 if notices else 0)
 
 
-def _who(call: Call) -> str:
-    return call.caller.agent or call.login
+# --- the record ------------------------------------------------------------------------------------------------------
 
 
-def _taken(call: Call) -> list[tuple[str, str]]:
-    """The slugs of documents that exist, each with its source."""
-    store = call.engine.read()
-    found = []
-    for one in queries.things(store, "document", 10_000, ended=True):
-        source = one.leaves.get("/source_file")
-        if one.mirror == MIRROR and isinstance(source, str) and "__" not in one.subject:
-            found.append((one.subject, source))
+def runs(call: Call) -> list[Run]:
+    """The runs of the pack, newest first."""
+    found: list[Run] = [run for run in queries.things(call.engine.read(), "run", _RUNS, ended=True) if run.pack == PACK]
+    return sorted(found, key=lambda run: run.at, reverse=True)
+
+
+def run_named(call: Call, name: str) -> Run:
+    found: Run = states.state(call.engine.read(), "run", name)[0]
     return found
 
 
-def _plain(part: CoverPart) -> dict[str, Any]:
-    waves = {str(number): list(names) for number, names in part.waves.items()}
-    return {"slug": part.slug, "values": dict(part.values), "waves": waves}
+def newest_of(call: Call, slug: str, options: CoverOptions) -> tuple[Cover, Target]:
+    """The newest run that has a document, and its target in the last wave that it has reached."""
+    parent = next((run for run in runs(call) if any(slug in map(slug_in, wave) for wave in run.waves)), None)
+    if parent is None:
+        raise Unknown("unknown_document", f"No run has a document {slug[:200]!r}.", "Start one: `moot rspec cover`.")
+    cover = Cover(call, parent.parameters, options, parent.id)
+    reached = {run.target for run in runs(call) if run.parent == parent.id}
+    own = [target for target in cover.targets if slug_in(target.id) == slug]
+    return cover, next((one for one in reversed(own) if one.id in reached), own[0])
 
 
-def parts_of(parameters: Mapping[str, Any]) -> dict[str, CoverPart]:
-    """The documents of a run, from its record."""
-    found = {}
-    for one in parameters["parts"]:
-        waves = {int(number): tuple(names) for number, names in one["waves"].items()}
-        found[one["slug"]] = CoverPart(one["slug"], one["values"], waves)
-    return found
+def answer_of(call: Call, run: str, stage: str) -> dict[str, Any]:
+    """The answer of a stage of a run; empty if it has none."""
+    for attempt in reversed(run_named(call, run).tries_of(stage)):
+        if attempt.answer:
+            found: dict[str, Any] = loads(call.blob(attempt.answer).decode("utf-8"))
+            return found
+    return {}
+
+
+# --- one run ---------------------------------------------------------------------------------------------------------
 
 
 class Cover:
@@ -140,26 +157,44 @@ class Cover:
 
     def __init__(self, call: Call, parameters: Mapping[str, Any], options: CoverOptions, resumed: str = "") -> None:
         self.call, self.parameters, self.options, self.id = call, parameters, options, resumed
-        self._resumed = bool(resumed)
-        self.protocol = call.packs.protocol(PACK)
-        self.settings = self.protocol.settings or {}
-        self.project: RspecProject = project_of(call, self.settings)
-        self.parts = parts_of(parameters)
-        self._has_analyzer = any(one.pack == PACK and one.stage == ANALYZER for one in commands_of(call))
-        files = ruby_files(self.project.root)
-        self.targets = [self.target(part, wave, files) for part in self.parts.values() for wave in part.waves]
-        self.targets.sort(key=lambda target: target.wave)
+        self.pack = call.packs.protocol(PACK).pack
+        self.settings = self.pack.values
+        self.project = project_of(call, self.settings)
+        self.parts = {one["slug"]: part_of(one) for one in parameters["parts"]}
+        self.targets = sorted(self._targets(), key=lambda target: target.wave)
         self.steps: list[PipelineStep] = []
-        self._halt: Halt | None = None  # what the gate says, if the run does not go on
+        self._resumed = bool(resumed)
+        self._halt: Refused | None = None  # what the gate says, if the run does not go on
+
+    def _targets(self) -> Iterator[Target]:
+        files, root = ruby_files(self.project.root), self.project.root
+        wishes = {name: self.parameters[name] for name in _WISHES if self.parameters.get(name)}
+        for part in self.parts.values():
+            try:
+                with open(os.path.join(root, part.values["source_file"]), "rb") as file:
+                    data = file.read(_LARGEST)
+            except FileNotFoundError:
+                data = b""
+            extra = {"base": self.parameters["base"], "classes": classes_for(root, data, files), **wishes}
+            yield from (target_of(self.project, part, wave, extra) for wave in part.waves)
+
+    def pipeline(self) -> RspecPipeline:
+        """The stages, with the blocks that they may replace."""
+        every, own = runs(self.call), {}
+        for target in self.targets:
+            about = [run for run in every if slug_in(run.target or "") == slug_in(target.id)]
+            name = self.parts[slug_in(target.id)].values["class_name"]
+            own[target.id] = written(self.call.blob, about, target.paths["spec"][0], name)
+        overwrite = self.options.overwrite or bool(self.parameters.get("overwrite"))
+        return RspecPipeline(self.pack, own, overwrite=overwrite)
 
     def go(self) -> Answer:
-        """Take all waves through the stages. Raises if a stage fails, or the run waits for an answer."""
-        from moot.pipelines.waves import run_targets
+        """Take all waves through the stages. Raises if a stage or a test fails."""
+        from moot.api.verbs.runs.site import site_of
         from moot.runs.steps import RunOptions
+        from moot.runs.waves import WavePlan, run_targets
 
-        self.check_allowed()
-        check_found(self.call, self.targets)
-        pipeline = RspecPipeline(self.protocol.pack, {one.id: self.surroundings(one) for one in self.targets})
+        self._check()
         options = RunOptions(
             resume=self._resumed,
             parent=self.id or None,
@@ -167,171 +202,128 @@ class Cover:
             wait=True,
             limit=self.options.limit or int(self.settings.get("parallel", 1)),
             output=self.options.output,
-            keep=self.options.keep,
         )
-        title = f"cover {self.parameters['mode']}"
-        steps = run_targets(self.call, pipeline, self.targets, options, self._gate, title, dict(self.parameters))
+        plan = WavePlan(f"cover {self.parameters['mode']}", self.parameters, self._gate)
+        self._take(run_targets(site_of(self.call), self.pipeline(), self.targets, options, plan))
+        if self._halt is not None:
+            raise self._halt
+        if self.steps[-1].outcome != PASSED:
+            raise failed(self.id, self.steps)
+        return said(self._report(), PASSED)
+
+    def run_alone(self, target: Target, stage: str, again: str) -> list[PipelineStep]:
+        """Run one stage of one target."""
+        from moot.api.verbs.runs.site import site_of
+        from moot.runs.steps import RunOptions
+        from moot.runs.waves import run_targets
+
+        self._check()
+        options = RunOptions(only=stage, output=self.options.output)
+        self._take(run_targets(site_of(self.call), self.pipeline(), [target], options), again)
+        return self.steps
+
+    def planned(self, target: Target) -> Sequence[Any]:
+        """What would happen to the stages of a target now."""
+        from moot.api.verbs.runs.site import site_of
+        from moot.runs.steps import RunOptions
+        from moot.runs.waves import planned
+
+        return planned(site_of(self.call), self.pipeline(), target, RunOptions()).stages
+
+    def _take(self, steps: Iterator[PipelineStep], again: str = "") -> None:
+        report = getattr(self.call, "report", None) or (lambda _text: None)
         try:
             for step in steps:
                 self.id = self.id or step.run
                 self.steps.append(step)
-                report_step(self.call, step)
+                _tell(report, step)
         except KeyboardInterrupt:
-            self._report_interruption()
+            report(f"Interrupted. To run it again: `{again}`." if again else interruption(self.id, self.steps))
             raise
-        if self._halt is not None:
-            if isinstance(self._halt.told, Answer):
-                return self._halt.told
-            raise self._halt.told
-        for target in self.targets:
-            if target.id in pipeline.questions:
-                return self._asked(target, pipeline.questions[target.id])
-        if self.steps[-1].outcome != PASSED:
-            raise failed(self.call, self.id, self.steps)
-        return said(self._finished(), PASSED)
 
-    def _report_interruption(self) -> None:
-        report = getattr(self.call, "report", None)
-        if report is not None:
-            report(interruption(self.id, self.steps))
-
-    def check_allowed(self) -> None:
-        """Refuse before anything starts if RSpec's command comes with the repository, and nobody has allowed it."""
+    def _check(self) -> None:
+        """Refuse before anything starts: RSpec's command that nobody has allowed, a document of another source."""
         from moot.api.verbs.effects.allow import consent_of
+        from moot.packs.rspec.cover_targets import rspec_of
 
         timeout = float(self.settings.get("rspec_timeout", 300))
-        check_allowed(self.project.rspec, timeout, consent_of(self.call).allows)
+        check_allowed(rspec_of(self.project.root, self.settings), timeout, consent_of(self.call).allows)
+        for part in self.parts.values():
+            ref, source = self.project.document(part.slug), part.values["source_file"]
+            self.call.sync(also=(ref.key,))
+            state = states.state(self.call.engine.read(), "document", ref.key)[0]
+            found = {"source_file": state.leaves.get("/source_file")} if state.status else self._found(ref.path)
+            if found.get("source_file") not in (None, source):
+                raise other_source(ref.path, str(found["source_file"])[:200], source)
+            for name in (one for one in REMNANTS if one in found):
+                self.call.warn("document", f"{ref.path}: {name} is a remnant of the older format.")
 
-    # --- what goes in -------------------------------------------------------------------------------------------------
+    def _found(self, path: str) -> Mapping[str, Any]:
+        """What a file in the place of a document says that moot does not know yet."""
+        from moot.core import strict_yaml
+        from moot.runs import contents
+        from moot.runs.contract import StageError
 
-    def target(self, part: CoverPart, wave: int, files: Mapping[str, Sequence[str]]) -> Target:
-        """What goes through the stages for one class in one wave. `files`: the Ruby files of the project, by name."""
-        source, data = os.path.join(self.project.root, part.values["source_file"]), b""
         try:
-            with open(source, "rb") as file:
-                data = file.read(_LARGEST)
-        except FileNotFoundError:
-            pass
-        classes, more = classes_for(self.project.root, data, files), {"base": self.parameters["base"]}
-        read = None if self._has_analyzer else data
-        known = methods_in(self.call, self.project.document(part.slug))
-        return target_of(self.project, part.slug, part.values, part.waves, wave, classes, more, read, known)
-
-    def surroundings(self, target: Target) -> Surroundings:
-        level, level_by = self._chosen("level", target, self.options.level)
-        existing, _ = self._chosen("existing", target, self.options.existing)
-        return Surroundings(
-            written=lambda: self._from_log(written, target),
-            choices={"*": existing} if existing else {},
-            kept=lambda: self._from_log(kept, target),
-            helper=self.project.helper,
-            level=level,
-            level_by=level_by,
-            rspec=RspecCommand(tuple(self.project.rspec), float(self.settings.get("rspec_timeout", 300))),
-            keeps="moot rspec resume --keep",
-        )
-
-    def _from_log(self, find: Callable[[Call, list[Run], Target], Found], target: Target) -> Found:
-        """What the runs of a document say. Stages ask in threads of their own: each with its own call."""
-        with self.call.workspace.call(self.call.caller, self.call.cwd) as own:
-            return find(own, [run for run in runs(own) if slug_in(run.target) == slug_in(target.id)], target)
-
-    def reached(self, slug: str) -> Target:
-        """The target of a document in the last wave that it has reached."""
-        from moot.pipelines.history import runs_of
-
-        own = [target for target in self.targets if slug_in(target.id) == slug]
-        reached = (one for one in reversed(own) if any(run.parent == self.id for run in runs_of(self.call, one.id)))
-        return next(reached, own[0])
-
-    def _chosen(self, about: str, target: Target, given: str) -> tuple[str, str]:
-        """What was chosen for a document, and by whom: now, as the answer to the question, or when the run began."""
-        found = self._checkpoint(question_of(about, target.id))
-        if given:
-            self._answered(found, given)
-            return given, _who(self.call)
-        if found.status == "resolved":
-            return found.answer or "", found.resolved_by or ""
-        chosen = self.parameters.get("chosen") or {}
-        return (chosen[about], chosen["by"]) if chosen.get(about) else ("", "")
-
-    # --- questions ----------------------------------------------------------------------------------------------------
-
-    def _checkpoint(self, about: str) -> Checkpoint:
-        """The question of this kind. One that was withdrawn is asked again under another name."""
-        store, name, number = self.call.engine.read(), f"k-{self.id}-{about}", 1
-        found: Checkpoint = states.state(store, "checkpoint", name)[0]
-        while found.status == "withdrawn":
-            number += 1
-            found = states.state(store, "checkpoint", f"{name}-again-{number}")[0]
-        return found
-
-    def _answered(self, question: Checkpoint, answer: str) -> None:
-        """Record an option of a person as the answer to an open question, so that the run goes on with it later."""
-        caller = self.call.caller
-        if not question.open or answer not in question.options or not caller.person or caller.mark is not None:
-            return
-        self.call.commit(
-            lambda work: work.do(
-                "checkpoint", question.id, ResolveCheckpoint(actor=self.call.actor(work), answer=answer), pack=PACK
-            )
-        )
-
-    def _asked(self, target: Target, question: Question) -> Answer:
-        return self._ask(question_of(question.about, target.id), question.text, question.options)
-
-    def _ask(self, about: str, question: str, options: Sequence[str], awaiting: str = "") -> Answer:
-        """Record a question to a person, once. The answer says that the run waits."""
-        known = self._checkpoint(about)
-        name = known.id
-
-        def act(work: Any) -> None:
-            who = self.call.actor(work).principal
-            reach = ReachCheckpoint(who, "decision", question[:2000], awaiting, tuple(options))
-            work.do("checkpoint", name, reach, pack=PACK)
-
-        if not known.exists:
-            self.call.commit(act)
-        kind = about.partition("-")[0]
-        resume = command_line("rspec resume", self.id, options=option(f"--{kind}", options[0]))
-        resolve, later = command_line("checkpoint resolve", name, options[0]), command_line("rspec resume", self.id)
-        advice = f"Answer {' or '.join(options)}: `{resume}`; or `{resolve}`, and then `{later}`."
-        stop = CoverStop(status="waiting", run=self.id, reason=kind, message=f"{question} {advice}", checkpoint=name)
-        return Answer(result=stop, say=(f"{self.id} waits for your answer: {question}", advice), code=STOP_CODE)
+            data = contents.read(self.project.root, (path,)).files.get(path, b"")
+            return strict_yaml.load_mapping(data) if data.strip() else {}
+        except (StageError, strict_yaml.TornYaml):  # the first stage says what is wrong
+            return {}
 
     # --- the gate -----------------------------------------------------------------------------------------------------
 
-    def _gate(self, call: Call, wave: int, ended: Sequence[PipelineStep]) -> str:
-        """After a wave: if tests failed, a person decides whether to go on. Returns why not; empty to go on."""
-        reviews = [(self._spec(step), answer_of(call, step.run, REVIEWER)) for step in ended]
-        chosen = self.parameters.get("chosen") or {}
-        earlier = EarlierChoice(chosen.get("gate", ""), chosen.get("by", ""))
-        self._halt = WaveGate(call, self.options.gate, earlier, self._ask).passed(self.id, wave, reviews)
-        return self._halt.reason if self._halt is not None else ""
+    def _gate(self, wave: int, ended: Sequence[PipelineStep]) -> str:
+        """After a wave: why the run does not go on, because tests have failed; empty to go on."""
+        names, lines = [], []
+        for step in ended:
+            spec = self.parts[slug_in(step.target)].values["spec_path"]
+            review = answer_of(self.call, step.run, REVIEWER)
+            failures = [Failure(**one) for one in review.get("failures") or ()]
+            if review.get("tests_passed") is False:
+                names += [f"{spec}: {one_line(one.description, 300)}" for one in failures] or [f"{spec}: no test"]
+                lines += [_shown(spec, one) for one in failures] or [f"no example of {spec} ran"]
+        if not names or {name for one in self._left_out() for name in one.awaiting.splitlines()}.issuperset(names):
+            return ""
+        text = f"Tests of wave {wave} failed: {'; '.join(lines)}."
+        if self.options.go_on:
+            self._leave_out(wave, text, "\n".join(names))
+            return ""
+        again = command_line("rspec resume", self.id)
+        worker = command_line("rspec stage", slug_in(ended[0].target), IMPLEMENTER)
+        advice = (
+            f"Correct it, or let the agent do it: `{worker}`; then go on: `{again}`. "
+            f"To go on without them: `{again} --continue`."
+        )
+        self._halt = Refused("tests_failed", text, advice, run=self.id)
+        return text
 
-    def _spec(self, step: PipelineStep) -> str:
-        return str(self.parts[slug_in(step.target)].values["spec_path"])
+    def _left_out(self) -> list[Checkpoint]:
+        """What was decided about failed tests of this run: each a checkpoint with its author."""
+        found = queries.things(self.call.engine.read(), "checkpoint", _RUNS, ended=True)
+        return [one for one in found if one.id.startswith(f"k-{self.id}-gate-") and one.status == "resolved"]
 
-    def _finished(self) -> CoverReport:
-        """The report of a run that has passed. Questions that it settled are withdrawn."""
-        report = self.report()
-        withdraw_all(self.call, self.id)
-        every = runs(self.call)
-        here = {run.parent for run in every if run.root == self.project.root}
-        ended = [run.id for run in every if run.waves and not run.open and run.id in here]
-        withdraw_settled(self.call, ended, {one.spec for one in report.files if one.tests_passed}, self.id)
-        withdraw_superseded(self.call, ended, {one.slug for one in report.files}, self.id)
-        return report
+    def _leave_out(self, wave: int, text: str, names: str) -> None:
+        """Record that the run goes on without these tests, and who said so."""
+        name = f"k-{self.id}-gate-{wave}-{len(self._left_out()) + 1}"
+
+        def act(work: Any) -> None:
+            actor = self.call.actor(work)
+            reach = ReachCheckpoint(actor.principal, "decision", text[:2000], names, (_GO_ON,))
+            work.do("checkpoint", name, reach, pack=PACK)
+            work.do("checkpoint", name, ResolveCheckpoint(actor=actor, answer=_GO_ON), pack=PACK)
+
+        self.call.commit(act)
 
     # --- what comes out -----------------------------------------------------------------------------------------------
 
-    def report(self) -> CoverReport:
+    def _report(self) -> CoverReport:
         ended = [step for step in self.steps if step.what == "ended" and step.target]
         return CoverReport(
             run=self.id,
             files=tuple(self._file(step) for step in ended),
             warnings=tuple(self.parameters.get("warnings") or ()),
             waited=tuple({"target": step.target, **one.plain()} for step in self.steps for one in step.awaits),
+            left_out={name: one.resolved_by or "" for one in self._left_out() for name in one.awaiting.splitlines()},
         )
 
     def _file(self, ended: PipelineStep) -> FileReport:
@@ -354,16 +346,16 @@ class Cover:
         )
 
 
-def question_of(about: str, target: str) -> str:
-    """The end of the id of a question about a target."""
-    return f"{about}-{target.replace('@', '-')}"
+def _shown(spec: str, one: Failure) -> str:
+    """A failed test, with the first line of its message. If the file could not be loaded, with the name of the file."""
+    first = next(iter(one.message.strip().splitlines()), "").rstrip(".")
+    return f"{one.place if one.location else f'{one.description} ({spec})'}: {first}"
 
 
-def report_step(call: Call, step: PipelineStep) -> None:
+def _tell(report: Any, step: PipelineStep) -> None:
     """Say what happened while it happens."""
-    report = getattr(call, "report", None)
-    if report is not None and step.what == "waiting":
+    if step.what == "waiting":
         report(f"wave {step.wave}, {step.title}: {step.text}")
-    if report is not None and step.stage and step.what in ("started", "passed", "skipped", "reused", "failed"):
+    elif step.stage and step.what in ("started", "passed", "skipped", "reused", "failed"):
         more = f": {step.text}" if step.text and step.what in ("skipped", "failed", "reused") else ""
         report(f"wave {step.wave}, {step.title}: {step.stage} {step.what}{more}")

@@ -1,21 +1,15 @@
-"""From discovery's documents to the targets of the pipeline: one for each document and wave.
-
-Reads the project once: its gems, its helper, the kinds of its classes, and its factories. The rest is pure.
-"""
+"""From discovery's documents to the targets of the pipeline: one for each document and wave."""
 
 from __future__ import annotations
 
 import os
 
 from moot.core.deciders.document import key
-from moot.core.errors import MootError
-from moot.core.flat_json import unflatten
 from moot.core.record import Record
 from moot.packs.rspec import isolation
-from moot.packs.rspec.factory_checks import GEMS, factories_in
+from moot.packs.rspec.factory_checks import GEMS
 from moot.packs.rspec.reviewing import command
-from moot.pipelines.contract import DocumentRef, Target
-from moot.views import states
+from moot.runs.contract import DocumentRef, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,23 +17,20 @@ if TYPE_CHECKING:
     from typing import Any
 
     from moot.api.call import Call
+    from moot.packs.rspec.discovery_documents import DocumentPart
 
 MIRROR = "rspec/metadata"
 FACTORIES = "spec/factories"
-LATER = "Custom: its wave comes later"
 _LARGEST = 1 << 20
 
 
 class RspecProject(Record):
-    """What the stages need to know of a project."""
+    """What the targets need to know of a project. `factories`: whether there may be some."""
 
     root: str
     worktree: str
     type: str
-    helper: str
-    rspec: tuple[str, ...]
-    factory_gem: bool
-    factories: Mapping[str, str]  # the file of each factory
+    factories: bool
     folder: str = "tmp"
 
     def document(self, slug: str) -> DocumentRef:
@@ -53,16 +44,12 @@ def project_of(call: Call, settings: Mapping[str, Any]) -> RspecProject:
 
     root = os.path.realpath(call.place.root)
     tree = next((one.name for one in worktrees(call.place) if os.path.realpath(one.root) == root), MAIN)
-    lock = _text(root, "Gemfile.lock")
-    gems = isolation.gems_of(_text(root, "Gemfile"), lock)
+    gems = isolation.gems_of(_text(root, "Gemfile"), _text(root, "Gemfile.lock"))
     return RspecProject(
         root=root,
         worktree=tree,
         type=isolation.project_type(sorted(os.listdir(root)), gems, settings.get("project_type", "auto")),
-        helper=_helper(root),
-        rspec=tuple(command(settings.get("rspec", ()), lock)),
-        factory_gem=not GEMS.isdisjoint(gems),
-        factories=_factories(root),
+        factories=not GEMS.isdisjoint(gems) or os.path.isdir(os.path.join(root, FACTORIES)),
         folder=settings.get("metadata", "tmp"),
     )
 
@@ -81,7 +68,7 @@ def _text(root: str, name: str) -> str:
         return file.read(_LARGEST).decode("utf-8", "replace")
 
 
-def _helper(root: str) -> str:
+def helper_of(root: str) -> str:
     """The helper that a new spec file requires; none if `.rspec` already does."""
     options = _text(root, ".rspec")
     for name in ("rails_helper", "spec_helper"):
@@ -90,111 +77,30 @@ def _helper(root: str) -> str:
     return ""
 
 
-def _factories(root: str) -> dict[str, str]:
-    folder = os.path.join(root, FACTORIES)
-    found: dict[str, str] = {}
-    if os.path.islink(folder) or not os.path.isdir(folder):
-        return found
-    for name in sorted(os.listdir(folder)):
-        path = f"{FACTORIES}/{name}"
-        if name.endswith(".rb"):
-            found |= dict.fromkeys(factories_in(_text(root, path).encode()), path)
-    return found
-
-
-def factory_files(models: Iterable[str], factories: Mapping[str, str]) -> tuple[str, ...]:
-    """The files with the factories of these models: where they are, or where they belong."""
-    found: dict[str, None] = {}
-    for model in models:
-        name = underscored(model)
-        found[factories.get(name, f"{FACTORIES}/{plural(name)}.rb")] = None
-    return tuple(sorted(found))
-
-
-def underscored(name: str) -> str:
-    import re
-
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.replace("::", "_")).lower()
-
-
-def plural(name: str) -> str:
-    if name.endswith("y") and name[-2:-1] not in "aeiou":
-        return f"{name[:-1]}ies"
-    return f"{name}es" if name.endswith(("s", "x", "ch", "sh")) else f"{name}s"
-
-
-def target_of(
-    project: RspecProject,
-    slug: str,
-    values: Mapping[str, Any],
-    waves: Mapping[int, Iterable[str]],
-    wave: int,
-    classes: Mapping[str, str],
-    extra: Mapping[str, Any],
-    data: bytes | None = None,
-    known: Iterable[Mapping[str, Any]] = (),
-) -> Target:
-    """The target of a document in a wave: the methods of this wave, and of those before it.
-
-    It has the files of factories that its stages may write, unless it is certain that none is needed: factory-agent
-    will then be skipped. `data`: the source, if moot analyses it; `known`: the methods in the document.
-    """
-    source = values["source_file"]
-    reached = {name for number, names in waves.items() if number <= wave for name in names}
-    done = sorted(name for number, names in waves.items() if number < wave for name in names)
-    entries = [_reached(entry, reached) for entry in values["methods_to_analyze"]]
-    models = {name for name, kind in classes.items() if kind == "model"}
-    if source.startswith("app/models/"):
-        models.add(values["class_name"])
+def target_of(project: RspecProject, part: DocumentPart, wave: int, extra: Mapping[str, Any]) -> Target:
+    """The target of a document in a wave. It covers the methods of this wave, beside those of earlier ones."""
+    values = part.values
     parameters = {
-        "discovery": {**values, "methods_to_analyze": entries},
-        "done": done,
-        "classes": dict(classes),
+        "discovery": dict(values),
+        "now": list(part.waves[wave]),
+        "done": sorted(name for number, names in part.waves.items() if number < wave for name in names),
         "project_type": project.type,
-        "factory_gem": project.factory_gem,
+        "factories": project.factories,
         **extra,
     }
-    needed = models and project.factory_gem and (has_records(known) or _may_have_records(parameters, data))
-    factories = factory_files(models, project.factories) if needed else ()
-    paths = {"source": (source,), "spec": (values["spec_path"],), "factories": factories}
-    title = f"{values['class_name']} ({source})"
     return Target(
-        id=target_id(slug, waves, wave),
+        id=target_id(part.slug, part.waves, wave),
         root=project.root,
-        paths=paths,
-        title=title,
-        document=project.document(slug),
+        paths={
+            "source": (values["source_file"],),
+            "spec": (values["spec_path"],),
+            "factories": (f"{FACTORIES}/",) if project.factories else (),
+        },
+        title=f"{values['class_name']} ({values['source_file']})",
+        document=project.document(part.slug),
         parameters=parameters,
         wave=wave,
-        continued_by=tuple(target_id(slug, waves, number) for number in sorted(waves) if number > wave),
     )
-
-
-def methods_in(call: Call, document: DocumentRef) -> list[Mapping[str, Any]]:
-    """The methods in a document, which a person may have changed; none if there is no document."""
-    state, _ = states.state(call.engine.read(), "document", document.key)
-    leaves = {at: value for at, value in state.leaves.items() if at.startswith("/methods/")}
-    found: list[Mapping[str, Any]] = unflatten(leaves, {"/methods": "name"}).get("methods") or []
-    return found
-
-
-def has_records(methods: Iterable[Mapping[str, Any]]) -> bool:
-    """Whether a characteristic of these methods is set up by a record."""
-    setups = [one.get("setup") or {} for method in methods for one in method.get("characteristics") or ()]
-    return any(one.get("type") == "model" for one in setups)
-
-
-def _may_have_records(parameters: Mapping[str, Any], data: bytes | None) -> bool:
-    """Whether the analysis of a source finds a record, or may find one."""
-    from moot.packs.rspec.analysis import analyze
-
-    if data is None:
-        return True
-    try:
-        found = analyze(parameters["discovery"], data, 0, parameters)
-    except MootError:  # the stage says what is wrong
-        return True
-    return has_records(found.data.get("methods") or ())
 
 
 def target_id(slug: str, waves: Iterable[int], wave: int) -> str:
@@ -206,9 +112,3 @@ def target_id(slug: str, waves: Iterable[int], wave: int) -> str:
 def slug_in(target: str) -> str:
     """The slug in the id of a target."""
     return target.partition("@")[0]
-
-
-def _reached(entry: Mapping[str, Any], reached: set[str]) -> dict[str, Any]:
-    if not entry["selected"] or entry["name"] in reached:
-        return dict(entry)
-    return {**entry, "selected": False, "skip_reason": LATER}

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from moot.packs.rspec import architect, factory_checks, implementer, stage_documents, untouched
-from moot.packs.rspec.agents import ARCHITECT, IMPLEMENTER, selected_methods
+import os
+
+from moot.packs.rspec import architect, factory_checks, implementer, stage_documents
+from moot.packs.rspec.agents import selected_methods
 from moot.packs.rspec.document_check import REMNANTS, check_document
 from moot.packs.rspec.rspec_runs import run_rspec
+from moot.packs.rspec.spec_blocks import blocks_of
 from moot.packs.rspec.stage_documents import answer_in, document_of, structure_of
-from moot.packs.ruby.spec_tree import parse_spec
-from moot.pipelines.contract import Problem
+from moot.packs.ruby.outside_blocks import changed_line
+from moot.runs.commands import EXAMPLE
+from moot.runs.contract import Problem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +20,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from moot.packs.rspec.rspec_runs import RspecCommand
-    from moot.pipelines.contract import Check, Criterion, StageInput
+    from moot.runs.contract import Check, Criterion, StageInput
+
+
+_AGAIN = "`moot rspec cover --again` plans them again."
 
 
 def document_is_valid(_before: StageInput, after: StageInput) -> Iterator[Problem]:
@@ -53,25 +60,27 @@ def spec_shows_the_structure(_before: StageInput, after: StageInput) -> Iterator
         yield Problem(text, path, line)
 
 
-def only_texts_were_reworded(_before: StageInput, after: StageInput, keeps: str = "") -> Iterator[Problem]:
-    """For the wording pass of a command: compared with what the built-in part has written. `keeps`: as below."""
+def only_texts_were_reworded(_before: StageInput, after: StageInput) -> Iterator[Problem]:
+    """For the wording: compared with what the built-in part has written."""
     path, new = after.path("spec"), after.file("spec") or b""
     planned = (after.output.files.get(path) if after.output is not None else None) or b""
+    remedy = f"Word it, or set a command that does: in the table [run.rspec] of moot.toml, test-architect = {EXAMPLE}."
     for text, line in architect.wording_problems(planned, new, document_of(after)["class_name"]):
-        yield Problem(text, path, line)
-    for problem in untouched.reworded_outside(structure_of(after), planned, new, path):
-        yield Problem(problem.text, path, problem.line, remedy=_keep(keeps))
+        yield Problem(text, path, line, remedy=remedy if "is left" in text else "")
+    yield from _changed_outside(structure_of(after), planned, new, path)
 
 
-def _keep(command: str) -> str:
-    return f"If you wrote that yourself, keep it: `{command}`." if command else ""
+def _changed_outside(structure: Mapping[str, Any], before: bytes, after: bytes, path: str) -> Iterator[Problem]:
+    """Around the blocks of the structure's methods, every byte stays as it was."""
+    names = [method["name"] for method in structure["methods"]]
+    old, new = (blocks_of(data, structure["describe"]) for data in (before, after))
+    own = [[block.group for block in found.blocks if block.name in names] for found in (old, new)]
+    if not new.spec.problems and (line := changed_line(before, own[0], after, own[1])):
+        yield Problem(f"changed; only the blocks of {', '.join(names)} may change", path, line)
 
 
-def spec_is_implemented(before: StageInput, after: StageInput, keeps: str = "") -> Iterator[Problem]:
-    """Checks the blocks that the stage filled in, and that it changed nothing else.
-
-    `keeps`: the command with which a person keeps what is outside of the blocks.
-    """
+def spec_is_implemented(before: StageInput, after: StageInput) -> Iterator[Problem]:
+    """Checks the blocks that the stage filled in, and that it changed nothing else."""
     document, path = document_of(after), after.path("spec")
     old, new = before.file("spec") or b"", after.file("spec")
     if new is None:
@@ -80,8 +89,7 @@ def spec_is_implemented(before: StageInput, after: StageInput, keeps: str = "") 
     problems = [*implementer.spec_is_implemented(document, path, new)]
     for problem in problems:
         yield Problem(problem.text, problem.path, problem.line, blocks=problem.certain)
-    for problem in untouched.changed_outside(structure_of(after), old, new, path):
-        yield Problem(problem.text, problem.path, problem.line, blocks=problem.certain, remedy=_keep(keeps))
+    yield from _changed_outside(structure_of(after), old, new, path)
 
 
 def claims_hold(before: StageInput, after: StageInput) -> Iterator[Problem]:
@@ -121,27 +129,12 @@ def review_holds(after: StageInput, rspec: RspecCommand) -> Iterator[Problem]:
                 yield Problem(f"{one.description}: {one.message.splitlines()[0]}")
 
 
-def missing_results(given: StageInput) -> Iterator[Problem]:
-    """What a spec lacks that somebody has edited since: planned examples, or what stands in the place of placeholders.
-
-    Everything else in it is an improvement, as far as the review agrees. A file that cannot be parsed is left to it.
-    """
-    document, path, data = document_of(given), given.path("spec"), given.file("spec") or b""
-    if "structure" not in document or parse_spec(data).problems:
-        return
-    if given.stage.name == ARCHITECT:
-        yield from _uncounted(document, path, data)
-    elif given.stage.name == IMPLEMENTER:
-        left = implementer.placeholders(document["structure"], path, data)
-        yield from (Problem(one.text, one.path, one.line) for one in left)
-
-
 def _uncounted(document: Mapping[str, Any], path: str, data: bytes) -> Iterator[Problem]:
     """Methods whose blocks have more or fewer examples than the structure."""
     for method, found in stage_documents.examples_by_method(document, data).items():
         planned = stage_documents.planned(document["structure"], method)
         if planned != found:
-            yield Problem(f"{method}: {planned} examples are planned, found {found}", path)
+            yield Problem(f"{method}: {planned} examples are planned, found {found}", path, remedy=_AGAIN)
 
 
 def names_its_source(given: StageInput) -> Iterator[Problem]:
@@ -152,12 +145,20 @@ def names_its_source(given: StageInput) -> Iterator[Problem]:
         yield Problem(said, key="/source_file")
 
 
-CHECKS: Mapping[str, Check] = {"names-its-source": names_its_source}
+def spec_exists(given: StageInput) -> Iterator[Problem]:
+    path = given.path("spec")
+    if not os.path.isfile(os.path.join(given.target.root, path)):
+        yield Problem(f"Spec file not found: {path}", remedy="Restore it, or run test-architect again.")
+
+
+CHECKS: Mapping[str, Check] = {"names-its-source": names_its_source, "spec-exists": spec_exists}
 CRITERIA: Mapping[str, Criterion] = {
     "document-is-valid": document_is_valid,
     "selected-methods-are-analysed": selected_are_analysed,
     "every-method-is-configured": every_method_is_configured,
     "spec-shows-the-structure": spec_shows_the_structure,
+    "only-texts-were-reworded": only_texts_were_reworded,
+    "spec-is-implemented": spec_is_implemented,
     "factories-hold": factories_hold,
     "claims-hold": claims_hold,
 }

@@ -10,6 +10,7 @@ from moot.core.record import Record
 from moot.core.text import counted
 from moot.packs.rspec.changes import FILE
 from moot.packs.rspec.discovery_methods import UNCHANGED, classes_used, examine
+from moot.packs.rspec.slugs import matches_file
 from moot.packs.rspec.sources import spec_path
 from moot.packs.rspec.waves import WaitingMethod, wave_name, waves_of
 from moot.packs.rspec.zones import GREEN, RED, ZONES
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 SUCCESS, STOP, ERROR = "success", "stop", "error"
 RED_ZONE, CANCELLED = "red_zone_new_code", "user_cancelled"
-NOT_PROPOSED = "Custom: unchanged"
+NOT_PROPOSED = "Unchanged"
 NOTHING_TESTABLE = "No testable methods found"
 
 
@@ -71,7 +72,7 @@ def _examined(changes: Changes) -> tuple[list[ExaminedFile], list[str]]:
     first: Refused | None = None
     for source in changes.sources:
         try:
-            files.append(examine(source))
+            files.append(_of_one_class(examine(source)))
         except Refused as problem:
             if len(changes.sources) == 1:
                 raise
@@ -81,6 +82,18 @@ def _examined(changes: Changes) -> tuple[list[ExaminedFile], list[str]]:
     if first is not None and not files:
         raise first
     return files, left_out
+
+
+def _of_one_class(file: ExaminedFile) -> ExaminedFile:
+    """The file with the methods of one class: the one with the name of the file, else the first."""
+    classes = list(dict.fromkeys(method.class_name for method in file.methods))
+    if len(classes) < 2:
+        return file
+    main = next((name for name in classes if matches_file(file.path, name)), classes[0])
+    others = ", ".join(name for name in classes if name != main)
+    warning = f"{file.path}: only {main} is covered; the file also has {others}."
+    methods = tuple(method for method in file.methods if method.class_name == main)
+    return file.replace(methods=methods, warnings=(*file.warnings, warning))
 
 
 def _described(file: ExaminedFile) -> str:
@@ -133,14 +146,14 @@ def _answer(
     waves = [
         {
             "wave": number,
-            "name": wave_name(number, len(found.waves), [one.class_name for one in wave]),
+            "name": wave_name(number),
             "items": [
                 _item(methods[one.method_id], used[one.method_id], selected=chosen[one.method_id]) for one in wave
             ],
         }
         for number, wave in enumerate(found.waves)
     ]
-    listed = [entry for file in files for entry in _entries(file, numbers, chosen)]
+    listed = [_entry(file, numbers, chosen) for file in files]
     order = [one.method_id for wave in found.waves for one in wave]
     graph = {"nodes": order, "edges": [{"from": name, "to": target} for name in order for target in used[name]]}
     answer = {
@@ -172,29 +185,18 @@ def _item(method: PublicMethod, used: Sequence[str], *, selected: bool) -> dict[
     }
 
 
-def _entries(file: ExaminedFile, numbers: Mapping[str, int], chosen: Mapping[str, bool]) -> list[dict[str, Any]]:
-    """One entry for each class of a file that has public methods."""
-    by_class: dict[str, list[PublicMethod]] = {}
-    for method in file.methods:
-        by_class.setdefault(method.class_name, []).append(method)
-    return [
-        {
-            "path": file.path,
-            "class_name": class_name,
-            "complexity": file.complexity.full(),
-            "spec_path": spec_path(file.path),
-            "public_methods": [
-                {
-                    "name": method.label,
-                    "method_mode": method.mode,
-                    "wave": numbers[method.id],
-                    "selected": chosen[method.id],
-                }
-                for method in methods
-            ],
-        }
-        for class_name, methods in by_class.items()
+def _entry(file: ExaminedFile, numbers: Mapping[str, int], chosen: Mapping[str, bool]) -> dict[str, Any]:
+    methods = [
+        {"name": one.label, "method_mode": one.mode, "wave": numbers[one.id], "selected": chosen[one.id]}
+        for one in file.methods
     ]
+    return {
+        "path": file.path,
+        "class_name": file.methods[0].class_name,
+        "complexity": file.complexity.full(),
+        "spec_path": spec_path(file.path),
+        "public_methods": methods,
+    }
 
 
 def summary(waves: Sequence[Mapping[str, Any]], files: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -1,13 +1,14 @@
-"""What discovery writes: one document for each class, with the methods to analyse, and nothing that is debug-only."""
+"""What discovery writes: one document for each source, with the methods to analyse, and nothing that is debug-only."""
 
 from __future__ import annotations
 
+from moot.core.errors import Refused
 from moot.core.record import Record
-from moot.packs.rspec.slugs import class_slug, matches_file, unique_slugs
+from moot.packs.rspec.slugs import slug_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
     from typing import Any
 
 
@@ -18,58 +19,59 @@ class DocumentPart(Record):
     values: Mapping[str, Any]
     waves: Mapping[int, tuple[str, ...]]
 
+    def plain(self) -> dict[str, Any]:
+        waves = {str(number): list(names) for number, names in self.waves.items()}
+        return {"slug": self.slug, "values": dict(self.values), "waves": waves}
 
-def documents(answer: Mapping[str, Any], taken: Iterable[tuple[str, str]] = ()) -> list[DocumentPart]:
-    """The documents of an answer. `taken`: slugs of documents that exist, each with its source file.
 
-    A class without a selected method gets no document.
-    """
-    files = answer["files"]
-    slugs = unique_slugs(dict.fromkeys(file["path"] for file in files), taken)
-    main = {path: _main_class(path, [f["class_name"] for f in files if f["path"] == path]) for path in slugs}
-    items: dict[tuple[str, str], list[tuple[int, Mapping[str, Any]]]] = {}
+def part_of(plain: Mapping[str, Any]) -> DocumentPart:
+    """A part from the record of a run."""
+    waves = {int(number): tuple(names) for number, names in plain["waves"].items()}
+    return DocumentPart(plain["slug"], plain["values"], waves)
+
+
+def documents(answer: Mapping[str, Any]) -> list[DocumentPart]:
+    """The documents of an answer. A source without a selected method gets none."""
+    items: dict[str, list[tuple[int, Mapping[str, Any]]]] = {}
     for wave in answer["method_waves"]:
         for item in wave["items"]:
-            items.setdefault((item["source_file"], item["class_name"]), []).append((wave["wave"], item))
-    found = []
-    for file in files:
-        path, class_name = file["path"], file["class_name"]
-        own = sorted(items[path, class_name], key=lambda one: one[1]["line_range"])
-        if not any(item["selected"] for _, item in own):
+            items.setdefault(item["source_file"], []).append((wave["wave"], item))
+    found: dict[str, DocumentPart] = {}
+    for file in answer["files"]:
+        own = sorted(items[file["path"]], key=lambda one: one[1]["line_range"])
+        waves: dict[int, tuple[str, ...]] = {}
+        for number, item in sorted(own, key=lambda one: one[0]):
+            if item["selected"]:
+                waves[number] = (*waves.get(number, ()), item["method_name"])
+        if not waves:
             continue
-        slug = slugs[path] if class_name == main[path] else class_slug(slugs[path], class_name)
-        found.append(DocumentPart(slug=slug, values=_values(file, [item for _, item in own]), waves=_waves(own)))
-    return found
+        slug = slug_of(file["path"])
+        if slug in found:
+            raise other_source(slug, found[slug].values["source_file"], file["path"])
+        found[slug] = DocumentPart(slug, _values(file, [item for _, item in own]), waves)
+    return [*found.values()]
 
 
-def _main_class(path: str, classes: list[str]) -> str:
-    """The class that keeps the slug of its file: the one with the name of the file, else the first."""
-    return next((name for name in classes if matches_file(path, name)), classes[0])
+def other_source(slug: str, first: str, second: str) -> Refused:
+    """The error for two sources with one slug."""
+    return Refused(
+        "document_of_another_source",
+        f"The document {slug} is about {first}, and its name belongs to {second}, too.",
+        f"Cover only one of them; to cover {second}, delete the document of {first} first.",
+        files=[first, second],
+    )
 
 
 def _values(file: Mapping[str, Any], items: list[Mapping[str, Any]]) -> dict[str, Any]:
-    return {
-        "source_file": file["path"],
-        "class_name": file["class_name"],
-        "complexity": dict(file["complexity"]),
-        "spec_path": file["spec_path"],
-        "methods_to_analyze": [_entry(item) for item in items],
-    }
-
-
-def _entry(item: Mapping[str, Any]) -> dict[str, Any]:
-    entry = {
-        "name": item["method_name"],
-        "method_mode": item["method_mode"],
-        "line_range": list(item["line_range"]),
-        "selected": item["selected"],
-    }
-    return entry if item["selected"] else {**entry, "skip_reason": item["skip_reason"]}
-
-
-def _waves(items: list[tuple[int, Mapping[str, Any]]]) -> dict[int, tuple[str, ...]]:
-    numbers = sorted({number for number, item in items if item["selected"]})
-    return {
-        number: tuple(item["method_name"] for at, item in items if at == number and item["selected"])
-        for number in numbers
-    }
+    entries = [
+        {
+            "name": item["method_name"],
+            "method_mode": item["method_mode"],
+            "line_range": list(item["line_range"]),
+            "selected": item["selected"],
+            **({} if item["selected"] else {"skip_reason": item["skip_reason"]}),
+        }
+        for item in items
+    ]
+    keys = ("class_name", "complexity", "spec_path")
+    return {"source_file": file["path"], **{key: file[key] for key in keys}, "methods_to_analyze": entries}

@@ -76,7 +76,7 @@ def gems_of(gemfile: str, lock: str) -> frozenset[str]:
 
 
 def decide(document: Mapping[str, Any], project: str, answer: str = "", author: str = "") -> Decisions:
-    """Decide for all selected methods. `answer`: the level that a person chose for the unclear ones."""
+    """Decide for all selected methods. `answer`: the level that the caller chose."""
     methods, unclear = [], []
     for index, method in enumerate(document.get("methods") or ()):
         if not is_selected(document, method):
@@ -84,7 +84,7 @@ def decide(document: Mapping[str, Any], project: str, answer: str = "", author: 
             continue
         check_mode(method, index)
         config = _config(document, method, project)
-        if config["confidence"] == "low" and answer:
+        if answer:
             config = _answered(config, _signals(method), answer, author)
         if config["confidence"] == "low":
             unclear.append(method["name"])

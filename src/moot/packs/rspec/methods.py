@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from moot.packs.rspec.caching import RspecCache
     from moot.packs.rspec.cover import CoverStop
     from moot.packs.rspec.cover_report import CoverReport
-    from moot.packs.rspec.single_stage import SingleStage
+    from moot.packs.rspec.cover_run import SingleStage
 
     Some = str | Sequence[str]
 
@@ -50,11 +50,12 @@ class Rspec(PackMethods):
         only: Some = (),
         except_: Some = (),
         yes: bool = False,
-        limit: int | None = None,
         level: str | None = None,
-        existing: str | None = None,
-        gate: str | None = None,
-        keep: bool = False,
+        instruction: str | None = None,
+        limit: int | None = None,
+        again: bool = False,
+        overwrite: bool = False,
+        continue_: bool = False,
         output: bool = False,
     ) -> CoverReport | CoverStop:
         """Cover changed methods with tests. A `CoverStop` says that it was stopped, or waits for a selection."""
@@ -69,16 +70,15 @@ class Rspec(PackMethods):
         run: str | None = None,
         *,
         limit: int | None = None,
-        level: str | None = None,
-        existing: str | None = None,
-        gate: str | None = None,
-        keep: bool = False,
+        again: bool = False,
+        overwrite: bool = False,
+        continue_: bool = False,
         output: bool = False,
     ) -> CoverReport | CoverStop:
         """Go on with the last run, or with the one named."""
         return self._ask("rspec resume", locals())
 
-    def stage(self, slug: str, name: str, *, keep: bool = False, output: bool = False) -> SingleStage:
+    def stage(self, slug: str, name: str, *, overwrite: bool = False, output: bool = False) -> SingleStage:
         """Run one stage of one document."""
         return self._ask("rspec stage", locals())
 

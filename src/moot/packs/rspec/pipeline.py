@@ -5,9 +5,8 @@ The rules are in the other modules of the pack, which know nothing of the engine
 
 from __future__ import annotations
 
-from moot.core.errors import Refused
-from moot.core.record import Record
-from moot.packs.rspec import architect, isolation, late_choices, reviewing, stage_documents
+from moot.core.errors import Refused, Usage
+from moot.packs.rspec import architect, isolation, reviewing, stage_documents
 from moot.packs.rspec.agents import (
     ANALYZER,
     ARCHITECT,
@@ -20,127 +19,104 @@ from moot.packs.rspec.agents import (
 )
 from moot.packs.rspec.answers import ERROR, SKIP, read_answer
 from moot.packs.rspec.contexts import shown_name
-from moot.packs.rspec.cover_targets import has_records
-from moot.packs.rspec.criteria import (
-    CHECKS,
-    CRITERIA,
-    missing_results,
-    only_texts_were_reworded,
-    review_holds,
-    spec_is_implemented,
-)
+from moot.packs.rspec.cover_targets import helper_of, rspec_of
+from moot.packs.rspec.criteria import CHECKS, CRITERIA, review_holds
 from moot.packs.rspec.rspec_runs import RspecCommand, run_rspec
-from moot.packs.rspec.stage_documents import document_of, structure_of
-from moot.packs.rspec.untouched import kept_beside, kept_outside, repaired_outside
-from moot.packs.ruby.loaded_files import LOADED
-from moot.pipelines.contract import Pipeline, Problem, StageError, StageOutput, StageWaits
-from moot.runs.contents import digest
+from moot.packs.rspec.stage_documents import document_of, pointer, structure_of
+from moot.runs.contract import Pipeline, Problem, StageError, StageOutput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Any, ClassVar
 
-    from moot.api.protocol import Pack
-    from moot.pipelines.contract import Check, EarlierResult, Stage, StageCode, StageInput, Target
+    from moot.runs.contract import Check, StageInput, Target
+    from moot.runs.site import Site
+    from moot.runs.stage import PipelinePack, Stage
+
+    Written = Mapping[str, frozenset[bytes] | None]  # by target
 
 NOT_SELECTED = "No testable methods found"
-ALL_KEPT = "All blocks of the spec file were kept as they are"
 NO_MODEL = "No selected method needs a record"
-JUDGED = "3"  # raise it when the same run of RSpec would be judged otherwise
-NO_GEM = "The project has no factory gem"
+NO_FACTORIES = "The project has neither a factory gem nor a folder of factories"
 
 
-class Surroundings(Record):
-    """What the stages know besides their inputs. None of it changes what a stage would do with the same inputs.
+class RspecPipeline(Pipeline):
+    """`written`: finds the blocks of a target's spec file that moot may replace (`own_blocks`); `overwrite`: all."""
 
-    written: finds what moot wrote of the spec file, if nobody changed it since (`own_blocks`).
-    choices: what a person chose now for blocks that moot may not replace. kept: finds what was chosen before and still
-        holds, by block.
-    level: what a person chose for methods whose level is unclear. rspec: the command that runs RSpec.
-    keeps: the command with which a person keeps what was written into the spec file while a stage ran.
-    """
+    version = "3"
+    checks: ClassVar[Mapping[str, Check]] = CHECKS
 
-    written: Callable[[], bytes | None] = lambda: None
-    choices: Mapping[str, str] = {}
-    kept: Callable[[], Mapping[str, str]] = dict
-    helper: str = ""
-    level: str = ""
-    level_by: str = ""
-    rspec: RspecCommand = RspecCommand()
-    keeps: str = ""
-
-
-class Question(Record):
-    """What only a person can decide. `about` is level or existing."""
-
-    about: str
-    text: str
-    options: tuple[str, ...]
-
-
-class BuiltIn:
-    """The stages that need no agent."""
-
-    def __init__(self, around: Callable[[str], Surroundings]) -> None:
-        self._around = around
-        self.questions: dict[str, Question] = {}  # by target
-        self.stages: dict[str, StageCode] = {
+    def __init__(self, pack: PipelinePack, written: Written | None = None, *, overwrite: bool = False) -> None:
+        super().__init__(pack)
+        self._written, self._overwrite = written or {}, overwrite
+        self.stages = {  # type: ignore[misc]
             DISCOVERY: discover,
             ANALYZER: analyze,
-            ISOLATION: self.decide_isolation,
-            ARCHITECT: self.plan_contexts,
+            ISOLATION: decide_isolation,
+            ARCHITECT: self._plan_contexts,
             FACTORY: need_factories,
             IMPLEMENTER: implement_nothing,
-            REVIEWER: self.review,
+            REVIEWER: self._review,
         }
+        self.criteria = {**CRITERIA, "review-holds": self._review_holds}  # type: ignore[misc]
 
-    def decide_isolation(self, given: StageInput) -> StageOutput:
-        document, project = document_of(given), str(given.parameters["project_type"])
+    def targets(self, _site: Site, _paths: Sequence[str]) -> list[Target]:
+        raise Usage("target_incomplete", "This pipeline begins with a discovery.", "Use `moot rspec cover`.")
+
+    def label(self, stage: Stage) -> str:
+        return stage.name.replace("-", "_")
+
+    def also(self, given: StageInput) -> Mapping[str, str]:
+        """The analysis also depends on the time of the source's last change, and on its own version."""
+        if given.stage.name != ANALYZER:
+            return {}
+        from moot.packs.rspec.analysis import VERSION
+
+        time = str(given.mtimes.get(given.path("source"), 0))
+        return {"the time of the source": time, "the version of the analysis": VERSION}
+
+    def prompt(self, given: StageInput) -> str:
+        from moot.packs.rspec.prompts import prompt
+
+        return prompt(given)
+
+    def answered(self, given: StageInput, answer: Mapping[str, Any]) -> StageOutput:
+        return output_of(given, answer)
+
+    # --- built-in stages that need more than their input --------------------------------------------------------------
+
+    def _plan_contexts(self, given: StageInput) -> StageOutput:
+        """Plan the methods of this wave, beside those of earlier ones."""
+        document, path, asked = of_this_wave(given), given.path("spec"), given.parameters
         if not selected_methods(document):
             return StageOutput(skip=NOT_SELECTED)
-        around = self._around(given.target.id)
-        decided = isolation.decide(document, project, around.level, around.level_by)
-        if decided.unclear:
-            verb, names = "are" if len(decided.unclear) > 1 else "is", ", ".join(decided.unclear)
-            text = f"At which level {verb} {names} of {document['class_name']} tested?"
-            raise self._asks(given, Question("level", text, isolation.LEVELS))
-        configs = {one["name"]: one["test_config"] for one in decided.methods if "test_config" in one}
-        answer = {"methods": [{"name": name, "test_config": one} for name, one in configs.items()]}
-        changes = {stage_documents.pointer("methods", name, "test_config"): one for name, one in configs.items()}
-        return StageOutput(document=changes, answer=answer)
-
-    def plan_contexts(self, given: StageInput) -> StageOutput:
-        document, path, around = document_of(given), given.path("spec"), self._around(given.target.id)
-        if not selected_methods(document):
-            return StageOutput(skip=NOT_SELECTED)
-        done = frozenset(given.parameters.get("done") or ())
-        own, choices = around.written(), around.choices or around.kept()
-        plan = architect.plan_spec(document, given.file("spec"), own, choices, around.helper, done)
+        own = self._written.get(given.target.id, frozenset())
+        plan = architect.plan_spec(
+            document,
+            given.file("spec"),
+            own or (),
+            overwrite=self._overwrite or own is None,
+            corrected=given.failure.startswith(f"{ARCHITECT}: "),
+            helper=helper_of(given.target.root),
+            done=asked["done"],
+        )
         if plan.conflicts:
-            options = tuple(c for c in architect.CHOICES if all(c in one.choices for one in plan.conflicts))
-            blocks = "; ".join(one.sentence for one in plan.conflicts)
-            text = f"{path} has blocks that only you may replace: {blocks}. What happens to them?"
-            chosen = choices.get("*", "")
-            if others := [one.method for one in plan.conflicts if chosen and chosen not in one.choices]:
-                text = f"{chosen} is not possible for {', '.join(others)}: the method is new. {text}"
-            raise self._asks(given, Question("existing", text, options))
+            text = "moot did not write the block of {}, or somebody edited it since; only you may replace it"
+            problems = [Problem(text.format(title), path, line) for title, line in plan.conflicts]
+            said = problems[0].said if len(problems) == 1 else f"{len(problems)} problems"
+            raise StageError(said, problems=problems, suggestion="To replace it, add --overwrite.")
+        found: dict[str, Any] = {"spec_file": path, "structure": plan.structure}
         return StageOutput(
-            document={"/spec_file": path, "/structure": plan.structure},
-            files={path: plan.data},
-            warnings=tuple(f"{name}{architect.KEPT}" for name in plan.kept),
-            answer={"spec_file": path, "structure": plan.structure},
+            document={f"/{key}": one for key, one in found.items()}, files={path: plan.data}, answer=found
         )
 
-    def _asks(self, given: StageInput, question: Question) -> StageWaits:
-        self.questions[given.target.id] = question
-        return StageWaits(question.text)
-
-    def review(self, given: StageInput) -> StageOutput:
-        document, path, data = document_of(given), given.path("spec"), given.file("spec") or b""
-        if not _is_planned(document):
+    def _review(self, given: StageInput) -> StageOutput:
+        document, path, data = of_this_wave(given), given.path("spec"), given.file("spec") or b""
+        if not document["structure"]["methods"]:
             return StageOutput(skip=NOT_SELECTED)
-        result = run_rspec(given, self._around(given.target.id).rspec)
+        given = given.replace(document=document)
+        result = run_rspec(given, self._command(given))
         broken, advice = stage_documents.violations(document, path, data)
         answer: dict[str, Any] = {"tests_passed": result.passed, "violations": broken}
         if result.failures:
@@ -149,11 +125,26 @@ class BuiltIn:
         notes = (*advice, *result.doubts)
         return StageOutput(errors=reviewing.review_errors(broken, result), warnings=notes, answer=answer)
 
+    def _review_holds(self, _before: StageInput, after: StageInput) -> Iterator[Problem]:
+        return review_holds(after.replace(document=of_this_wave(after)), self._command(after))
 
-def _planned_now(given: StageInput) -> list[str]:
-    """The names of the blocks that test-architect plans in this wave."""
-    done = given.parameters.get("done") or ()
-    return [shown_name(one) for one in selected_methods(document_of(given)) if one["name"] not in done]
+    def _command(self, given: StageInput) -> RspecCommand:
+        values = self.pack.values
+        return RspecCommand(tuple(rspec_of(given.target.root, values)), float(values.get("rspec_timeout", 300)))
+
+
+def of_this_wave(given: StageInput) -> dict[str, Any]:
+    """The document without the selected methods of later waves."""
+    document, asked = document_of(given), given.parameters
+    methods = selected_methods(document)
+    later = [one for one in methods if one["name"] not in (*asked["now"], *asked["done"])]
+    structure, names = structure_of(given), {shown_name(one) for one in later}
+    planned = [one for one in structure["methods"] if one["name"] not in names]
+    methods = [one for one in document.get("methods") or () if one not in later]
+    return {**document, "methods": methods, "structure": {**structure, "methods": planned}}
+
+
+# --- built-in stages --------------------------------------------------------------------------------------------------
 
 
 def discover(given: StageInput) -> StageOutput:
@@ -167,144 +158,45 @@ def analyze(given: StageInput) -> StageOutput:
 
     document = document_of(given)
     mtime = given.mtimes.get(given.path("source"), 0) // 1_000_000_000
-    found = analysed(document, given.file("source") or b"", mtime, given.parameters, _slug(given))
+    slug = str(given.target.document.subject) if given.target.document is not None else ""
+    found = analysed(document, given.file("source") or b"", mtime, given.parameters, slug)
     if found.skip:
         return StageOutput(skip=found.skip)
     return stage_documents.analysis_output(document, found.data, found.warnings)
 
 
+def decide_isolation(given: StageInput) -> StageOutput:
+    document, asked = document_of(given), given.parameters
+    if not selected_methods(document):
+        return StageOutput(skip=NOT_SELECTED)
+    decided = isolation.decide(document, str(asked["project_type"]), asked.get("level", ""), asked.get("level_by", ""))
+    configs = {one["name"]: one["test_config"] for one in decided.methods if "test_config" in one}
+    unclear = (
+        f"{name}: the level {configs[name]['test_level']} has low confidence; --level sets another one"
+        for name in decided.unclear
+    )
+    answer = {"methods": [{"name": name, "test_config": one} for name, one in configs.items()]}
+    changes = {pointer("methods", name, "test_config"): one for name, one in configs.items()}
+    return StageOutput(document=changes, warnings=tuple(unclear), answer=answer)
+
+
 def need_factories(given: StageInput) -> StageOutput:
-    """Skip the stage if no factory is needed; otherwise the agent does the work."""
-    if not has_records(selected_methods(document_of(given))):
-        return StageOutput(skip=NO_MODEL)
-    return StageOutput() if given.parameters.get("factory_gem") else StageOutput(skip=NO_GEM)
+    """Skip the stage if no factory can be needed; otherwise the agent does the work."""
+    if not given.parameters.get("factories"):
+        return StageOutput(skip=NO_FACTORIES)
+    characteristics = [
+        one for method in selected_methods(document_of(given)) for one in method.get("characteristics") or ()
+    ]
+    setups = [one["setup"] for one in characteristics if one.get("setup")]
+    return StageOutput(skip=NO_MODEL if setups and all(one.get("type") != "model" for one in setups) else "")
 
 
 def implement_nothing(given: StageInput) -> StageOutput:
     """Skip the stage if there is nothing to implement; otherwise the agent does the work."""
-    if structure_of(given)["methods"]:
-        return StageOutput()
-    return StageOutput(skip=ALL_KEPT if _is_planned(document_of(given)) else NOT_SELECTED)
-
-
-def _is_planned(document: Mapping[str, Any]) -> bool:
-    """Whether the spec file has tests of selected methods: planned ones, or those that a person keeps."""
-    return bool(selected_methods(document)) and "structure" in document
+    return StageOutput(skip="" if structure_of(given)["methods"] else NOT_SELECTED)
 
 
 # --- answers ----------------------------------------------------------------------------------------------------------
-
-
-class RspecPipeline(Pipeline):
-    """See the module."""
-
-    accepts_edits = True
-    version = "2"
-    checks: ClassVar[Mapping[str, Check]] = CHECKS
-    guards = LOADED
-
-    def __init__(self, pack: Pack, around: Mapping[str, Surroundings] | None = None) -> None:
-        super().__init__(pack)
-        self._arounds = around or {}
-        self._built_in = BuiltIn(self._around)
-        self.stages = self._built_in.stages  # type: ignore[misc]
-        own = {
-            "review-holds": self._review_holds,
-            "spec-is-implemented": self._spec_is_implemented,
-            "only-texts-were-reworded": self._only_texts_were_reworded,
-        }
-        self.criteria = {**CRITERIA, **own}  # type: ignore[misc]
-
-    @property
-    def questions(self) -> Mapping[str, Question]:
-        """What only a person can decide, by target."""
-        return self._built_in.questions
-
-    def _around(self, target: str) -> Surroundings:
-        return self._arounds.get(target) or Surroundings()
-
-    def _review_holds(self, _before: StageInput, after: StageInput) -> Iterator[Problem]:
-        return review_holds(after, self._around(after.target.id).rspec)
-
-    def _spec_is_implemented(self, before: StageInput, after: StageInput) -> Iterator[Problem]:
-        return spec_is_implemented(before, after, self.keep_command(after.target))
-
-    def _only_texts_were_reworded(self, before: StageInput, after: StageInput) -> Iterator[Problem]:
-        return only_texts_were_reworded(before, after, self.keep_command(after.target))
-
-    def kept(self, given: StageInput, before: Mapping[str, bytes | None]) -> Mapping[str, bytes | None]:
-        """An agent works on the blocks of its methods; what is around them in the spec file is the person's."""
-        path, now = given.path("spec"), given.file("spec")
-        old = before.get(path)
-        if path not in before or now is None:
-            return before
-        match given.stage.name:
-            case "test-architect":
-                return {**before, path: kept_beside(document_of(given), _planned_now(given), old or b"", now)}
-            case "test-implementer" if old is not None:
-                return {**before, path: kept_outside(structure_of(given), old, now)}
-        return before
-
-    def keep_command(self, target: Target) -> str:
-        return self._around(target.id).keeps
-
-    def repaired(
-        self, given: StageInput, before: Mapping[str, bytes], left: Mapping[str, bytes]
-    ) -> Mapping[str, bytes]:
-        """What a failed attempt changed outside its blocks is still not accepted because a person edited the file."""
-        path, now = given.path("spec"), given.file("spec")
-        if given.stage.name != IMPLEMENTER or path not in before or now is None:
-            return {}
-        return {path: repaired_outside(structure_of(given), before[path], left[path], now)}
-
-    def label(self, stage: Stage) -> str:
-        return stage.name.replace("-", "_")
-
-    def also(self, given: StageInput) -> Mapping[str, str]:
-        """What else a result depends on.
-
-        The analysis: the time of the source's last change, and its version. The review: the command that runs RSpec.
-        """
-        if given.stage.name == ANALYZER:
-            from moot.packs.rspec.analysis import VERSION
-
-            time = str(given.mtimes.get(given.path("source"), 0))
-            return {"the time of the source": time, "the version of the analysis": VERSION}
-        if given.stage.name == REVIEWER:
-            command = " ".join(self._around(given.target.id).rspec.argv)
-            return {"the command that runs RSpec": command, "how examples are judged": JUDGED}
-        return {}
-
-    def stale(self, given: StageInput, earlier: EarlierResult) -> str:
-        around, document = self._around(given.target.id), document_of(given) if given.document is not None else {}
-        match given.stage.name:
-            case "isolation-decider" if around.level and "command" not in earlier.inputs:
-                return late_choices.level_applies(document, str(given.parameters["project_type"]), around.level)
-            case "test-architect" if choice := around.choices.get("*"):
-                done = frozenset(given.parameters.get("done") or ())
-                return late_choices.existing_applies(document, given.file("spec"), around.written(), choice, done)
-            case "test-reviewer":
-                return self._review_is_stale(given, document, earlier)
-        return ""
-
-    def missing(self, given: StageInput) -> Iterator[Problem]:
-        return missing_results(given)
-
-    def _review_is_stale(self, given: StageInput, document: Mapping[str, Any], earlier: EarlierResult) -> str:
-        if earlier.inputs.get(f"file:{given.path('spec')}") != digest(given.file("spec")):
-            return ""  # a later wave is at work on the spec, and will be reviewed
-        errors = (document.get("automation") or {}).get("errors") or ()
-        if any(str(one).startswith("test_reviewer: ") for one in errors):
-            return "the last review found errors"
-        return ""
-
-    def prompt(self, given: StageInput) -> str:
-        from moot.packs.rspec.prompts import prompt
-
-        return prompt(given)
-
-    def answered(self, given: StageInput, answer: Mapping[str, Any]) -> StageOutput:
-        return output_of(given, answer)
 
 
 def output_of(given: StageInput, answer: Mapping[str, Any]) -> StageOutput:
@@ -313,7 +205,8 @@ def output_of(given: StageInput, answer: Mapping[str, Any]) -> StageOutput:
     try:
         read = read_answer(agent, dict(answer))
     except Refused as error:
-        raise _stage_error(error) from error
+        problems = [Problem(one["text"], key=one["path"]) for one in error.details.get("problems", ())]
+        raise StageError(error.message.rstrip("."), suggestion=error.remedy, problems=problems) from error
     if read.status == ERROR:
         raise StageError(read.error, details=read.details, suggestion=read.suggestion)
     warnings = (*read.warnings, *stage_documents.stated_warnings(read))
@@ -329,12 +222,3 @@ def output_of(given: StageInput, answer: Mapping[str, Any]) -> StageOutput:
         changes = {"/spec_file": read.data["spec_file"], "/structure": read.data["structure"]}
     errors = reviewing.review_errors(read.data["violations"], None) if agent == REVIEWER else ()
     return StageOutput(document=changes, warnings=warnings, errors=errors, answer=dict(read.data))
-
-
-def _stage_error(error: Refused) -> StageError:
-    problems = [Problem(one["text"], key=one["path"]) for one in error.details.get("problems", ())]
-    return StageError(error.message.rstrip("."), suggestion=error.remedy, problems=problems)
-
-
-def _slug(given: StageInput) -> str:
-    return str(given.target.document.subject) if given.target.document is not None else ""

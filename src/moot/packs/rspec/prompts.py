@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
 
-    from moot.pipelines.contract import StageInput
+    from moot.runs.contract import StageInput
 
 _BRIEFS = os.path.join(os.path.dirname(__file__), "briefs")
 
@@ -29,6 +29,10 @@ def _lines(given: StageInput) -> Iterator[str]:
     yield f"You are {agent}. You work on {target.said}."
     yield ""
     yield brief(agent)
+    if given.parameters.get("instruction"):
+        yield from ("## The instruction of a person", "", str(given.parameters["instruction"]), "")
+    if given.failure:
+        yield from ("## What was wrong with the last attempt", "", given.failure, "")
     yield "## Paths"
     yield ""
     yield "All paths are relative to the current directory."

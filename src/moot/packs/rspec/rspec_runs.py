@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from moot.packs.ruby.sentinel import SpecVerdict
-    from moot.pipelines.contract import StageInput
     from moot.place.processes import Ran
+    from moot.runs.contract import StageInput
 
 _KEPT = 1 << 20  # bytes of output
 

@@ -8,7 +8,6 @@ An answer is one of these; case does not matter in the words:
     Payment#* *#process*    only the methods with a matching id
     +Payment#a -Payment#b   the proposal, with these added and those left out; patterns, or numbers of the view
     3 5 7-9                 only the methods with these numbers
-    instruction: TEXT       an agent command interprets the text
 
 Pure. Waves are never computed again: a method that is left out keeps its place.
 """
@@ -26,24 +25,21 @@ if TYPE_CHECKING:
     Item = Mapping[str, Any]
 
 DESELECTED = "User deselected"
-ALL, PROPOSED, CANCEL, INSTRUCTION = "all", "proposed", "cancel", "instruction"
+ALL, PROPOSED, CANCEL, PATTERN = "all", "proposed", "cancel", "pattern"
 _WORDS = {
     **dict.fromkeys(("yes", "y", "ok", "proposed", "proposal"), PROPOSED),
     "all": ALL,
     **dict.fromkeys(("cancel", "none", "no", "n", "abort"), CANCEL),
 }
-_FEW, _MANY = 5, 10
 _LONGEST = 20_000
 _MOST_WORDS = 2000
 
 
 class MethodChoice(Record):
-    """What was chosen. `chosen` has the place of each selected method; `reason` is why the others are not."""
+    """What was chosen. `chosen` has the place of each selected method."""
 
     kind: str
     chosen: frozenset[int] = frozenset()
-    reason: str = DESELECTED
-    instruction: str = ""
 
 
 def items_of(answer: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -57,9 +53,6 @@ def read_choice(answer: Mapping[str, Any], said: str) -> MethodChoice:
     if len(words) > _LONGEST:
         raise _unreadable(f"it has more than {_LONGEST} characters")
     items = items_of(answer)
-    head, colon, rest = words.partition(":")
-    if colon and head.strip().lower() == INSTRUCTION and rest.strip():
-        return MethodChoice(INSTRUCTION, instruction=rest.strip())
     kind = _WORDS.get(words.lower())
     if kind == CANCEL:
         return MethodChoice(CANCEL)
@@ -76,8 +69,8 @@ def read_choice(answer: Mapping[str, Any], said: str) -> MethodChoice:
     if toggles and len(toggles) < len(parts):
         raise _unreadable("it mixes toggles (+NAME, -NAME) with patterns")
     if toggles:
-        return MethodChoice("pattern", chosen=_toggled(items, toggles))
-    return MethodChoice("pattern", chosen=_described(items, parts))
+        return MethodChoice(PATTERN, chosen=_toggled(items, toggles))
+    return MethodChoice(PATTERN, chosen=_matching_any(items, parts))
 
 
 def from_options(
@@ -88,7 +81,7 @@ def from_options(
     some = frozenset(range(len(items))) if everything else _proposed(items)
     chosen = _matching_any(items, only) if only else some
     left_out = _matching_any(items, but) if but else frozenset()
-    return MethodChoice("pattern" if only or but else ALL if everything else PROPOSED, chosen=chosen - left_out)
+    return MethodChoice(PATTERN if only or but else ALL if everything else PROPOSED, chosen=chosen - left_out)
 
 
 def _proposed(items: Sequence[Item]) -> frozenset[int]:
@@ -101,16 +94,6 @@ def _toggled(items: Sequence[Item], toggles: Sequence[str]) -> frozenset[int]:
         found = set(_matching(items, toggle[1:]))
         chosen = chosen | found if toggle[0] == "+" else chosen - found
     return frozenset(chosen)
-
-
-def _described(items: Sequence[Item], words: Sequence[str]) -> frozenset[int]:
-    """The methods that an answer names. Several words may also be meant as an instruction."""
-    try:
-        return _matching_any(items, words)
-    except Refused as error:
-        if len(words) > 1:
-            error.remedy += " To let an agent interpret what you wrote, begin it with `instruction:`."
-        raise
 
 
 def _matching_any(items: Sequence[Item], patterns: Sequence[str]) -> frozenset[int]:
@@ -200,8 +183,7 @@ def _marked(item: Item, choice: MethodChoice, place: int) -> dict[str, Any]:
         if key == "selected":
             marked[key] = selected
             if not selected:
-                reason = choice.reason if item["selected"] or choice.kind != PROPOSED else item["skip_reason"]
-                marked["skip_reason"] = reason
+                marked["skip_reason"] = item.get("skip_reason", DESELECTED)
         elif key != "skip_reason":
             marked[key] = value
     return marked
@@ -218,12 +200,6 @@ def _missing_dependencies(items: Sequence[Item]) -> Iterator[str]:
             if used["class"] in left_out:
                 names = ", ".join(left_out[used["class"]][:5])
                 yield f"{item['method_id']} depends on {used['class']}, of which {names} is not selected."
-
-
-def must_ask(answer: Mapping[str, Any]) -> tuple[bool, bool]:
-    """Whether an unattended run waits for a person, and whether it gives the advice to split a file."""
-    largest = max(len(file["public_methods"]) for file in answer["files"])
-    return largest > _FEW, largest > _MANY
 
 
 def view(answer: Mapping[str, Any], warnings: Sequence[str] = ()) -> list[str]:
@@ -251,6 +227,5 @@ def _unreadable(why: str) -> Refused:
     return Refused(
         "choice_unreadable",
         f"The answer cannot be read: {why}.",
-        "Answer yes, all, cancel, patterns (`Payment#*`), numbers (`1 3-5`), toggles (`+Payment#a -Payment#b`), or "
-        "`instruction: TEXT`.",
+        "Answer yes, all, cancel, patterns (`Payment#*`), numbers (`1 3-5`) or toggles (`+Payment#a -Payment#b`).",
     )

@@ -7,7 +7,7 @@ from moot.packs.rspec.analysis_contract import completed
 from moot.packs.rspec.reviewing import missing_terminals
 from moot.packs.rspec.spec_blocks import blocks_of, planned_blocks
 from moot.packs.rspec.structure import examples_of
-from moot.pipelines.contract import Problem, StageError, StageOutput
+from moot.runs.contract import Problem, StageError, StageOutput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from moot.packs.rspec.answers import AgentAnswer
-    from moot.pipelines.contract import StageInput
+    from moot.runs.contract import StageInput
 
 _PARTS = ("behavior_id", "side_effects", "characteristics", "dependencies")  # of a method, as the analyzer finds them
 # Running the examples decides the first, the structure the order and the cases, a linter the last.

@@ -12,10 +12,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-LEAVES = "Leaf methods"
-ENTRY_POINTS = "Entry points"
-_CONTROLLER = "Controller"
-
 
 class WaitingMethod(Record):
     """A method and the classes it needs. `order` sorts the methods of one wave."""
@@ -46,10 +42,5 @@ def waves_of(methods: Sequence[WaitingMethod]) -> Waves:
     return Waves(waves=waves, warnings=warnings)
 
 
-def wave_name(number: int, count: int, classes: Sequence[str]) -> str:
-    """The name of a wave. `count`: how many waves there are. `classes`: those of its methods."""
-    if number == 0:
-        return LEAVES
-    if number == count - 1 and any(name.endswith(_CONTROLLER) for name in classes):
-        return ENTRY_POINTS
-    return f"Depends on wave {number - 1}"
+def wave_name(number: int) -> str:
+    return f"Depends on wave {number - 1}" if number else "Leaf methods"

@@ -139,7 +139,7 @@ def parts_for(call: Call, pipeline: Any) -> Any:
     """What the code of a pack's stages is run with."""
     from moot.api.verbs.runs.site import site_of
 
-    return call if pipeline.takes_call else site_of(call)
+    return site_of(call)
 
 
 def limit_of(pack: Pack) -> int:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from moot.api.catalogue import Param, Verb
 from moot.core.errors import Usage
+from moot.packs.rspec.isolation import LEVELS
 from moot.packs.rspec.verbs.discover import WHERE, wanted
-from moot.packs.rspec.verbs.resume import RUNNING
+from moot.packs.rspec.verbs.resume import RUNNING, options_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,21 +24,27 @@ def cover(
     only: tuple[str, ...],
     except_: tuple[str, ...],
     yes: bool,
-    limit: int | None,
     level: str | None,
-    existing: str | None,
-    gate: str | None,
-    keep: bool,
+    instruction: str | None,
+    limit: int | None,
+    again: bool,
+    overwrite: bool,
+    continue_: bool,
     output: bool,
 ) -> Answer:
     from moot.packs.rspec import cover as covering
-    from moot.packs.rspec.cover_options import options_of
 
     call.lasting = True  # what it stores first is only the beginning
     if all and only:
         raise Usage("all_or_only", "--all and --only exclude each other.", "Leave one of them out.")
-    beforehand = covering.Beforehand(given=all or yes or bool(only or except_), everything=all, only=only, but=except_)
-    options = options_of(limit, level, existing, gate, keep=keep, output=output)
+    wishes = {
+        **({"level": level, "level_by": call.caller.agent or call.login} if level else {}),
+        **({"instruction": instruction} if instruction else {}),
+        **({"overwrite": True} if overwrite else {}),
+    }
+    chosen = all or yes or bool(only or except_)
+    beforehand = covering.Beforehand(given=chosen, wishes=wishes, everything=all, only=only, but=except_)
+    options = options_of(limit, again, overwrite, continue_, output)
     return covering.cover(call, wanted(path, branch, staged, base), beforehand, options)
 
 
@@ -52,6 +59,8 @@ COVER = Verb(
         Param("only", "Select only methods whose id matches, such as 'Payment#*'.", many=True, limit=500),
         Param("except_", "Leave out methods whose id matches.", many=True, limit=500),
         Param("yes", "Select what is proposed: new and modified methods, all methods of a single file.", type="flag"),
+        Param("level", "The level at which the methods are tested, instead of the one found.", choices=LEVELS),
+        Param("instruction", "Stands word for word in the prompts of the agents.", limit=20_000),
         *RUNNING,
     ),
     examples=(
@@ -60,10 +69,9 @@ COVER = Verb(
         "moot rspec cover app/models/payment.rb --yes",
     ),
     detail=(
-        "Without an option that selects, a person at the terminal is asked. Otherwise files with up to 5 public "
-        "methods go on with what is proposed. If one has more, the run waits until a person answers: "
-        "`moot rspec select`, or `moot answer` and later `moot rspec resume`. Exit codes: 0, 1 for an error, 2 with "
-        "warnings, 3 if it is stopped or waits."
+        "Without an option that selects, a person at the terminal is asked; without a terminal, the run waits until a "
+        "person answers: `moot rspec select`, or `moot answer` and later `moot rspec resume`. Exit codes: 0, 1 for an "
+        "error, 2 with warnings, 3 if it is stopped or waits."
     ),
     protocol=True,
     founds=True,

@@ -41,13 +41,12 @@ def wanted(path: str | None, branch: bool, staged: bool, base: str | None) -> Co
 
 
 def discover(call: Call, path: str | None, branch: bool, staged: bool, base: str | None) -> Answer:
-    from moot.core.strict_yaml import dump
-    from moot.packs.rspec.cover import STOP_CODE, WARNED, discovered
+    from moot.packs.rspec.cover import STOP_CODE, WARNED, discovered, shown
 
     plan = discovered(call, wanted(path, branch, staged, base))
     for warning in plan.warnings:
         call.warn("discovery", warning)
-    lines = dump(plan.answer).decode("utf-8").rstrip("\n").split("\n")
+    lines = [plan.answer["message"]] if plan.stopped else shown(plan)
     code = STOP_CODE if plan.stopped else WARNED if plan.warnings else 0
     return Answer(result=plan.answer, say=tuple(lines), code=code)
 
@@ -64,10 +63,10 @@ DISCOVER = Verb(
         "moot rspec discover app/models/payment.rb",
     ),
     detail=(
-        "Prints the answer of the protocol's discovery-agent as YAML: waves of methods, files with their complexity, "
-        "the dependency graph and a summary. Changes nothing, except that a repository without a workspace gets one. "
-        "Exit codes: 0, 1 for an error, 2 with warnings, and 3 if "
-        "discovery stops, because a large file is all new code."
+        "Prints the numbered methods, by file; --json gives the whole answer of the protocol's discovery-agent: waves, "
+        "files with their complexity, the dependency graph and a summary. Changes nothing, except that a repository "
+        "without a workspace gets one. Exit codes: 0, 1 for an error, 2 with warnings, and 3 if discovery stops, "
+        "because a large file is all new code."
     ),
     writes=False,
     past=False,

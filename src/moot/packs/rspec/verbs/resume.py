@@ -6,48 +6,50 @@ from moot.api.catalogue import Param, Verb
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from moot.api.answer import Answer
     from moot.api.call import Call
 
-LIMIT = Param("limit", "How many documents of a wave may run at once.", type="int")
-LEVEL = Param("level", "The level of methods that are unclear: unit, integration or request.")
-EXISTING = Param("existing", "What happens to blocks that you changed: overwrite, keep or append.")
-GATE_CHOICE = Param("gate", "What happens after failed tests of a wave: skip or abort.", person=True)
-KEEP = Param(
-    "keep",
-    "Keep what you wrote into a spec file, outside the blocks of its methods, while a stage ran that failed.",
-    type="flag",
-    person=True,
+OVERWRITE = Param(
+    "overwrite", "Replace blocks that moot did not write, or that somebody edited since.", type="flag", person=True
 )
 OUTPUT = Param("output", "Show the output of the agents' commands.", type="flag")
-RUNNING = (LIMIT, LEVEL, EXISTING, GATE_CHOICE, KEEP, OUTPUT)
+RUNNING = (
+    Param("limit", "How many documents of a wave may run at once. Default: the setting `parallel`.", type="int"),
+    Param("again", "Use no earlier result.", type="flag"),
+    OVERWRITE,
+    Param("continue_", "Go on without the methods whose tests failed.", type="flag", person=True),
+    OUTPUT,
+)
 
 
 def resume(
-    call: Call,
-    run: str | None,
-    limit: int | None,
-    level: str | None,
-    existing: str | None,
-    gate: str | None,
-    keep: bool,
-    output: bool,
+    call: Call, run: str | None, limit: int | None, again: bool, overwrite: bool, continue_: bool, output: bool
 ) -> Answer:
-    from moot.packs.rspec import cover, cover_history, cover_run
-    from moot.packs.rspec.cover_options import options_of
+    from moot.packs.rspec import cover, cover_run
 
     call.lasting = True
-    options = options_of(limit, level, existing, gate, keep=keep, output=output)
-    last = None if run else cover_history.last_run(call)
+    options = options_of(limit, again, overwrite, continue_, output)
+    last = None if run else next((one for one in cover_run.runs(call) if one.parent is None), None)
     if last is not None and last.open and cover.SELECTION in last.stages:  # it waits for the selection
         return cover.proceed(call, last, options)
     return cover_run.resume(call, run or "", options)
 
 
-def stage(call: Call, slug: str, name: str, keep: bool, output: bool) -> Answer:
-    from moot.packs.rspec import single_stage
+def options_of(limit: int | None, again: bool, overwrite: bool, go_on: bool, output: bool) -> Any:
+    from moot.core.errors import Usage
+    from moot.packs.rspec.cover_run import CoverOptions
 
-    return single_stage.run(call, slug, name, keep=keep, output=output)
+    if limit is not None and limit < 1:
+        raise Usage("bad_limit", "--limit must be at least 1.", "For example: --limit 4")
+    return CoverOptions(limit or 0, again, overwrite, go_on, output)
+
+
+def stage(call: Call, slug: str, name: str, overwrite: bool, output: bool) -> Answer:
+    from moot.packs.rspec import cover_run
+
+    return cover_run.stage(call, slug, name, cover_run.CoverOptions(overwrite=overwrite, output=output))
 
 
 RESUME = Verb(
@@ -60,10 +62,10 @@ RESUME = Verb(
         Param("run", "The run over waves. Default: the last one.", positional=True),
         *RUNNING,
     ),
-    examples=("moot rspec resume", "moot rspec resume --gate skip"),
+    examples=("moot rspec resume", "moot rspec resume --continue"),
     detail=(
         "Stages that have passed are used again while nothing that they read has changed. The run starts at the first "
-        "other one, and says why. An answer that you gave to a question of the run is used."
+        "other one, and says why."
     ),
 )
 STAGE = Verb(
@@ -75,7 +77,7 @@ STAGE = Verb(
     params=(
         Param("slug", "The document, such as app_models_payment.", positional=True, required=True),
         Param("name", "The stage, such as test-implementer.", positional=True, required=True),
-        KEEP,
+        OVERWRITE,
         OUTPUT,
     ),
     examples=("moot rspec stage app_models_payment test-implementer",),

@@ -12,10 +12,11 @@ if TYPE_CHECKING:
 
 def select(call: Call, answer: tuple[str, ...], run: str | None) -> Answer:
     from moot.packs.rspec import cover
+    from moot.packs.rspec.cover_run import CoverOptions
 
     call.lasting = True
-    found = cover.waiting_run(call, run)
-    return cover.select(call, found, " ".join(answer)) if answer else cover.proceed(call, found)
+    found, options = cover.waiting_run(call, run), CoverOptions()
+    return cover.select(call, found, " ".join(answer), options) if answer else cover.proceed(call, found, options)
 
 
 SELECT = Verb(
@@ -26,9 +27,8 @@ SELECT = Verb(
     params=(
         Param(
             "answer",
-            "yes, all or cancel; patterns such as 'Payment#*'; numbers of the plan; '+Payment#a' and '-Payment#b' "
-            "to add to the proposal and leave out; or 'instruction: TEXT', which an agent interprets. Without an "
-            "answer, one that was given before is used.",
+            "yes, all or cancel; patterns such as 'Payment#*'; numbers of the plan; or '+Payment#a' and '-Payment#b' "
+            "to add to the proposal and leave out. Without an answer, one that was given before is used.",
             positional=True,
             many=True,
             limit=20_000,
