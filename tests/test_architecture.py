@@ -29,7 +29,6 @@ LINES_PER_FUNCTION = 60
 BROAD_EXCEPTS: dict[str, str] = {
     "moot/surfaces/cli/main.py::main": "the outermost edge: whatever happens becomes one sentence and an exit code",
     "moot/runs/effects.py::work": "a thread has no caller: whatever it raises becomes the outcome of the effect",
-    "moot/pipelines/waves.py::_worked": "the edge of a thread: what it raised is raised where the targets are awaited",
     "moot/surfaces/python/following.py::_run": "the edge of a thread: what it could not do is raised where one follows",
     "moot/testing/rehearsal.py::_run": "the edge of a thread: what the script raised, the test raises again",
 }
@@ -101,14 +100,9 @@ def test_no_function_is_longer_than_a_screen() -> None:
 
 
 def test_no_class_name_is_used_twice() -> None:
-    """The `Workspace` of the Python API stands in front of the one of `moot.api`; no other two share a name.
-
-    `moot.pipelines`, which only the packs about RSpec use, has the words of `moot.runs`.
-    """
+    """The `Workspace` of the Python API stands in front of the one of `moot.api`; no other two share a name."""
     places: dict[str, list[str]] = {}
     for source in SOURCES:
-        if source.name.startswith("moot/pipelines/"):
-            continue
         for node in source.tree.body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_") and node.name != "Workspace":
                 places.setdefault(node.name, []).append(source.name)

@@ -265,7 +265,6 @@ class StageOutput(Record):
 class Pipeline:
     """The code of a pack's stages. All of it is optional."""
 
-    takes_call: ClassVar[bool] = False  # whether it runs in `moot.pipelines`, which needs the whole call
     version: ClassVar[str] = ""  # part of every step key: raise it when a stage's code changes its results
     stages: ClassVar[Mapping[str, StageCode]] = {}  # the built-in ones, by name
     checks: ClassVar[Mapping[str, Check]] = {}  # the prerequisites that `requires` names

@@ -19,6 +19,7 @@ from moot.core.errors import MootError, Refused, Unavailable
 from moot.core.text import bullets, command_line, unbroken
 from moot.place.locks import CommandLock
 from moot.runs import seats
+from moot.runs.contents import NONE
 from moot.runs.contract import StageError, StageWaits
 from moot.runs.history import TargetHistory, history_of, plan, runs_of, usual_seconds
 from moot.runs.performance import Performance
@@ -186,11 +187,13 @@ class TargetRun:
         stage = self.stages[-1]
         try:
             now = self.preparation.look()
+            self._check_there(now)
             found = self.plan(self.stages, now)
-            if len(found.kept) < len(self.stages) - 1:
-                missing = self.stages[len(found.kept)]
-                raise too_early(missing, found.reason if missing.name in self.history.earlier else "")
-            self.preparation.check(stage, now)
+            pending = self.stages[len(found.kept) : -1]
+            for one in (*pending[:1], stage) if found.kept or not pending else ():
+                self.preparation.check(one, now)
+            for missing in pending:
+                self._check_asked_for(missing, found)
         except StageError as error:
             early = error.missing if isinstance(error, Unmet) else ""
             problems = [one.said for one in error.problems if one.said != error.text]
@@ -203,9 +206,20 @@ class TargetRun:
                 problems=problems,
             ) from error
 
+    def _check_there(self, now: TargetState) -> None:
+        """Refuse if a file is gone that an earlier stage has read or left."""
+        for earlier in (self.history.earlier.get(stage.name) for stage in self.stages[:-1]):
+            attempt = earlier.attempt if earlier is not None else None
+            for name, digest in {**attempt.inputs, **attempt.outputs}.items() if attempt is not None else ():
+                kind, _, path = name.partition(":")
+                if kind == "file" and digest != NONE == now.digests.get(path):
+                    role = next((role for role, paths in self.target.paths.items() if path in paths), "the")
+                    advice = "Restore it, or run the pipeline again."
+                    raise StageError(f"{role.capitalize()} file not found: {path}", suggestion=advice)
+
     def _check_asked_for(self, stage: Stage, found: ReusePlan) -> None:
         """Refuse a stage that would have to run, although another one is to run alone."""
-        if self.options.only and stage.name != self.options.only:
+        if self.options.only and stage.name not in (self.options.only, *self.options.first):
             raise too_early(stage, found.reason if stage.name in self.history.earlier else "")
 
     # --- stages -------------------------------------------------------------------------------------------------------

@@ -208,7 +208,7 @@ class Preparation:
         for name in stage.requires:
             problems = self._checked(name, given or self.given(stage, now))
             if problems:
-                raise Unmet(problems[0].text, problems=problems)
+                raise Unmet(problems[0].text, problems[0].remedy, problems)
 
     def _check_document(self) -> None:
         """Refuse to start while the document's file cannot be read: what somebody wrote would be lost."""

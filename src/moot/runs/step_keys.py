@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from moot.runs.stage import PipelinePack, Stage
 
 FILE = "file:"
-_PRESENTATION = ("title", "timeout", "after")  # do not change a result
+_PRESENTATION = ("title", "timeout", "after", "cache")  # do not change a result
 
 
 def inputs_of(

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from moot.pipelines.file_digests import FileDigests
 from moot.runs import file_digests
-from moot.runs.file_digests import mark_of
+from moot.runs.file_digests import FileDigests, mark_of
 
 if TYPE_CHECKING:
     from pathlib import Path

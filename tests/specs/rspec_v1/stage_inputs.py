@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from moot.pipelines.contract import StageInput, Target
+from moot.runs.contract import StageInput, Target
 from moot.runs.stage import Stage
 from tests.specs.rspec_v1.documents import PAYMENT
 

@@ -6,7 +6,7 @@ import pytest
 
 from moot.packs.rspec_v1 import criteria, factory_criteria, implementer_criteria
 from moot.packs.rspec_v1.context_tree import states_of, tree_of, words_of
-from moot.pipelines.contract import StageOutput
+from moot.runs.contract import StageOutput
 from tests.specs.rspec_v1.documents import PAYMENT, changed
 from tests.specs.rspec_v1.stage_inputs import SPEC, given, said, spec_of
 

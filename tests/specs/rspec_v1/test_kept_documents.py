@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from typing import Any
 
 import pytest
@@ -23,24 +22,6 @@ def test_a_source_that_is_not_a_regular_file_is_refused_at_once(shop: Shop, verb
     said = shop.rspec(verb, "app/services/f.rb", "x")
     assert (said.code, said.out) == (1, "")
     assert said.err.startswith("Error: app/services/f.rb cannot be read: it is not a regular file.\nGive ")
-
-
-@pytest.mark.proves("S1-ARCH-05", "S1-SKEL-01")
-def test_a_context_that_was_removed_before_architect_fails_it(staffed: Shop) -> None:
-    staffed.rspec("analyzer", SOURCE, "process")
-    assert staffed.rspec("architect", SOURCE).code in (0, 2)
-    text = staffed.read(SPEC)
-    shorter = re.sub(r"\n +context 'when NOT.*?\n    end\n", "\n", text, flags=re.DOTALL)
-    assert shorter != text
-    staffed.write(SPEC, shorter)
-    for words in (("run", SOURCE, "process"), ("architect", SPEC)):
-        said = staffed.rspec(*words)
-        assert (said.code, said.out) == (1, ""), words
-        assert "the contexts are not those of the characteristics" in said.err
-        assert staffed.document()["automation"]["architect_completed"] is False
-        assert staffed.read(SPEC) == shorter
-    staffed.write(SPEC, text)
-    assert staffed.rspec("architect", SPEC).code in (0, 2)
 
 
 @pytest.mark.proves("S1-CACHE-02", "S1-TEST-02")
@@ -133,17 +114,6 @@ def test_a_document_that_is_deleted_and_made_again_in_the_same_second_is_whole(
     assert staffed.rspec("cache", SOURCE).out == "VALID\n"
 
 
-@pytest.mark.proves("S1-VAL-01")
-@pytest.mark.parametrize("line", ["  errors: []\n", "  warnings: []\n"])
-def test_a_result_of_validation_that_somebody_removes_is_made_again(staffed: Shop, line: str) -> None:
-    staffed.rspec("analyzer", SOURCE, "process")
-    whole = staffed.document()["validation"]
-    staffed.write(METADATA, staffed.read(METADATA).replace(line, "", 1))
-    assert len(staffed.document()["validation"]) == 2
-    assert staffed.rspec("skeleton", SOURCE).code in (0, 2)
-    assert staffed.document()["validation"] == whole
-
-
 @pytest.mark.proves("S1-HARD-07")
 @pytest.mark.parametrize("before", ["", "RSpec.describe Payment do\nend\n"])
 def test_a_spec_that_somebody_writes_while_the_skeleton_is_made_is_not_overwritten(
@@ -169,25 +139,3 @@ def test_a_spec_that_somebody_writes_while_the_skeleton_is_made_is_not_overwritt
     said = staffed.rspec("skeleton", SOURCE)
     assert said.code in (0, 2), said.err
     assert "# mine" in staffed.read(SPEC)
-
-
-@pytest.mark.proves("S1-PRE-03", "S1-VAL-04")
-def test_a_document_of_the_second_version_is_named_as_such_and_the_own_one_stays_in_the_log(staffed: Shop) -> None:
-    staffed.rspec("analyzer", SOURCE, "process")
-    own = staffed.document()
-    other = f"source_file: {SOURCE}\nclass_name: Payment\nmethods:\n- name: process\n"
-    staffed.write(METADATA, other)
-    said = staffed.rspec("validate", METADATA)
-    assert (said.code, said.out) == (1, "")
-    assert "- document: it is one of the pipeline rspec (version 2), which version 1 cannot use" in said.err
-    said = staffed.rspec("skeleton", SOURCE)
-    assert said.err.startswith(
-        "Error: Invalid metadata format\nRe-run rspec-analyzer.\n  - document: it is one of the "
-    )
-    assert not (staffed.root / SPEC).exists()
-    assert staffed.rspec("analyzer", SOURCE, "process").code in (0, 2)
-    again = staffed.document()
-    assert {name: again[name] for name in ("target", "characteristics", "validation")} == {
-        name: own[name] for name in ("target", "characteristics", "validation")
-    }
-    assert again["class_name"] == "Payment", "keys that nobody knows here are kept"

@@ -214,25 +214,6 @@ def test_a_source_outside_any_repository_works_in_the_private_workspace(loose: L
     assert (loose.system / "rspec_claude_metadata").stat().st_mode & 0o777 == 0o700
 
 
-@pytest.mark.proves("S1-ROOT-04", "S1-INSP-01", "S1-ENG-02")
-def test_a_run_outside_any_repository_says_how_to_see_it_and_where_its_settings_are(loose: Loose) -> None:
-    said = loose.shop.rspec("run", "app/payment.rb", "process", cwd=loose.one)
-    assert said.code == 1
-    assert f"In the table [run.rspec-v1] of {loose.private}/moot.toml, add" in said.err
-    line = next(line for line in said.err.splitlines() if "is in no repository" in line)
-    commands = [shlex.split(text)[1:] for text in line.split("`")[1::2]]
-    assert [words[:2] for words in commands] == [["-C", str(loose.private)]] * 2
-    status, document = (loose.shop(*words, cwd=loose.one) for words in commands)
-    assert "✗ architect failed" in status.out
-    assert "test_level: unit" in document.out
-    for words in (("run", "explain"), ("doc", "list"), ("doc", "diff", commands[1][-1])):
-        said = loose.shop("-C", str(loose.private), *words, cwd=loose.one)
-        assert said.code == 0, said
-        assert said.out
-    said = loose.shop("run", "status", cwd=loose.one)
-    assert f"`moot -C {loose.private} run status`" in said.err, "whoever tries without -C is told"
-
-
 @pytest.mark.proves("S1-ROOT-04", "S1-ENG-03")
 @pytest.mark.skipif(shutil.which("rspec") is None, reason="rspec is not installed")
 def test_the_whole_pipeline_runs_on_a_source_outside_any_repository_in_its_own_folder(loose: Loose) -> None:
@@ -319,20 +300,6 @@ def test_two_sources_with_one_plain_name_never_share_a_document(staffed: Shop) -
     again = staffed.rspec("analyzer", "app/foo_bar.rb", "go")
     assert again.out == first.out
     assert "Using cached metadata" in again.err
-
-
-@pytest.mark.proves("S1-HARD-07")
-def test_a_spec_file_of_another_source_is_not_touched(staffed: Shop) -> None:
-    staffed.write("lib/x.rb", "class LibX\n  def go; end\nend\n")
-    staffed.write("app/lib/x.rb", "class AppX\n  def go; end\nend\n")
-    staffed.rspec("analyzer", "lib/x.rb", "go")
-    assert staffed.rspec("skeleton", "lib/x.rb").code in (0, 2)
-    text = staffed.read("spec/lib/x_spec.rb")
-    staffed.rspec("analyzer", "app/lib/x.rb", "go")
-    said = staffed.rspec("skeleton", "app/lib/x.rb")
-    assert said.code == 1
-    assert "it belongs to lib/x.rb" in said.err
-    assert staffed.read("spec/lib/x_spec.rb") == text
 
 
 @pytest.mark.proves("S1-SKEL-06")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def test_tests_that_fail_since_another_file_changed_have_not_passed(staffed: Shop, path: str, text: str) -> None:
     assert staffed.run().code == 2
     staffed.write(path, text)
-    failed = staffed.run("--existing", "overwrite")
+    failed = staffed.run("--overwrite")
     assert failed.code == 1
     assert "failed at polisher\nError: the tests do not pass" in failed.err
     assert staffed.document()["automation"]["polisher_completed"] is False

@@ -57,7 +57,7 @@ def test_an_invalid_document_stops_every_stage_and_lists_its_errors(begun: Shop)
     begun.write(METADATA, text.replace("method_type: instance", "method_type: module"))
     for stage in ("skeleton", "architect", "implementer", "factory-optimizer", "reviewer"):
         assert untouched(begun, stage, METADATA).splitlines() == [
-            "Error: Invalid metadata format",
+            "Error: Invalid metadata format.",
             "Re-run rspec-analyzer.",
             '  - target.method_type: expected instance or class, got "module"',
             "  - characteristics[1].level: expected 2, one more than that of user_authenticated, got 7",
@@ -68,11 +68,11 @@ def test_an_invalid_document_stops_every_stage_and_lists_its_errors(begun: Shop)
 def test_a_missing_spec_or_source_is_named(begun: Shop) -> None:
     (begun.root / SPEC).rename(begun.root / "aside.rb")
     err = untouched(begun, "architect", METADATA)
-    assert err == f"Error: Spec file not found: {SPEC}\nRestore it, or run the pipeline again.\n"
+    assert err == f"Error: Spec file not found: {SPEC}.\nRestore it, or run the pipeline again.\n"
     (begun.root / "aside.rb").rename(begun.root / SPEC)
     (begun.root / SOURCE).unlink()
     err = untouched(begun, "architect", SPEC)
-    assert err == f"Error: Source file not found: {SOURCE}\nRestore it, or run the pipeline again.\n"
+    assert err == f"Error: Source file not found: {SOURCE}.\nRestore it, or run the pipeline again.\n"
 
 
 @pytest.mark.proves("S1-TEST-02", "S1-HARD-09")
@@ -264,11 +264,11 @@ def test_an_existing_block_stops_the_skeleton_until_somebody_decides(staffed: Sh
     said = staffed.rspec("skeleton", SOURCE)
     assert said.code == 1
     assert "already has the block `describe '#process'`" in said.err
-    assert "--existing overwrite, append or cancel" in said.err
+    assert f"{SPEC}:2: " in said.err
+    assert "--overwrite" in said.err
     assert staffed.read(SPEC) == own
-    assert staffed.rspec("skeleton", SOURCE, "--existing", "cancel").code == 1
-    assert staffed.rspec("skeleton", SOURCE, "--existing", "append").code in (0, 2)
-    assert "is mine" in staffed.read(SPEC)
+    assert staffed.rspec("skeleton", SOURCE, "--overwrite").code in (0, 2)
+    assert "is mine" not in staffed.read(SPEC)
     assert "{EXPECTATION}" in staffed.read(SPEC)
 
 

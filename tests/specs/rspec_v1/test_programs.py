@@ -9,8 +9,8 @@ import sys
 import pytest
 
 from moot.packs.rspec_v1 import polisher, polishing
-from moot.pipelines.contract import ProgramRunner, StageError
 from moot.place.processes import NotStarted, Ran, run
+from moot.runs.contract import ProgramRunner, StageError
 from tests.specs.rspec_v1.shop import SOURCE, SPEC, Shop
 from tests.specs.rspec_v1.stage_inputs import given, spec_of
 

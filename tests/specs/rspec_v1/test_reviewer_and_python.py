@@ -9,7 +9,7 @@ import pytest
 from moot import MootError, Workspace
 from moot.packs.rspec_v1.analyzing import run_analysis
 from moot.packs.rspec_v1.methods import RspecV1Methods
-from moot.pipelines.contract import StageError, StageInput, Target
+from moot.runs.contract import StageError, StageInput, Target
 from moot.runs.stage import Stage
 from tests.specs.rspec_v1.shop import METADATA, REPORT, SOURCE, SPEC, Shop
 
@@ -27,9 +27,6 @@ def test_a_reviewer_that_changes_the_spec_fails_and_the_built_in_one_changes_not
     assert (said.code, said.out) == (1, "")
     assert f"{SPEC}: changed while the stage ran" in said.err
     assert shop.states()["reviewer"] == "failed"
-    run = shop.json("status", SOURCE)["run"]
-    assert shop("run", "restore", run, "polisher").code == 0
-    assert shop.read(SPEC) == before[1]
 
 
 @pytest.mark.proves("S1-REV-02")

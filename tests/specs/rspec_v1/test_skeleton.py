@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from moot.packs.rspec_v1 import criteria
-from moot.packs.rspec_v1.placing import APPEND, OVERWRITE, CannotPlace, placed
+from moot.packs.rspec_v1.placing import CannotPlace, placed
 from moot.packs.rspec_v1.skeleton import file_of, skeleton_of, string
 from moot.packs.ruby.spec_tree import parse_spec
 from tests.specs.rspec_v1.documents import PAYMENT, changed
@@ -228,37 +228,18 @@ def test_a_file_without_the_class_gets_a_new_group_at_its_end() -> None:
 def test_an_existing_block_is_never_overwritten_without_an_answer() -> None:
     with pytest.raises(CannotPlace, match="already has the block `describe '#process_payment'`") as refused:
         placed(PAYMENT, BLOCK, OWN)
-    assert refused.value.asks
-    assert refused.value.line == 2
+    assert (refused.value.theirs, refused.value.line) == (True, 2)
+    replaced = placed(PAYMENT, BLOCK, OWN, own=None)
+    assert b"is written by a person" not in replaced
+    assert b"\n\n  it('stays') { expect(1).to eq(1) }\nend\n" in replaced
     same = placed(PAYMENT, BLOCK, OTHER)
     assert placed(PAYMENT, BLOCK, same) == same, "the same block once more changes nothing"
 
 
-@pytest.mark.proves("S1-HARD-07")
-def test_overwrite_replaces_only_the_block_and_append_keeps_it_under_another_name() -> None:
-    replaced = placed(PAYMENT, BLOCK, OWN, choice=OVERWRITE)
-    assert b"is written by a person" not in replaced
-    assert b"\n\n  it('stays') { expect(1).to eq(1) }\nend\n" in replaced
-    both = placed(PAYMENT, BLOCK, OWN, choice=APPEND)
-    assert b"is written by a person" in both
-    assert [one.text for one in parse_spec(both).groups[0].groups] == ["#process_payment (earlier)", "#process_payment"]
-    for data in (replaced, both):
-        assert said(criteria.spec_has_one_block(given(""), given(data.decode()))) == []
-
-
-@pytest.mark.proves("S1-HARD-07")
-def test_a_file_of_another_source_is_not_touched_without_an_answer() -> None:
-    with pytest.raises(CannotPlace, match=r"it belongs to app/lib/x\.rb") as refused:
-        placed(PAYMENT, BLOCK, OTHER, foreign="app/lib/x.rb")
-    assert refused.value.asks
-    assert placed(PAYMENT, BLOCK, OTHER, foreign="app/lib/x.rb", choice=APPEND).startswith(OTHER[:30])
-    assert b"refund" not in placed(PAYMENT, BLOCK, OTHER, foreign="app/lib/x.rb", choice=OVERWRITE)
-
-
 def test_a_broken_spec_file_is_left_alone() -> None:
     with pytest.raises(CannotPlace, match="not valid Ruby") as refused:
-        placed(PAYMENT, BLOCK, b"RSpec.describe A do\n", choice=OVERWRITE)
-    assert not refused.value.asks
+        placed(PAYMENT, BLOCK, b"RSpec.describe A do\n", own=None)
+    assert not refused.value.theirs
 
 
 def test_a_file_keeps_its_line_ends() -> None:

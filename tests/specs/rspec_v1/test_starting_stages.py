@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from moot.pipelines.recording import RunRecord
+from moot.runs.record import RunRecord
 from tests.specs.rspec_v1.shop import METADATA, SOURCE, SPEC, Shop
 
 
@@ -23,7 +23,7 @@ def test_a_stage_that_passed_and_then_failed_has_not_completed(shop: Shop) -> No
         assert said.code in (0, 2), said.err
     shop.write("tmp/crash", "")
     done = shop.read(SPEC)
-    said = shop.run("--again", "--existing", "overwrite")
+    said = shop.run("--again")
     assert said.code == 1
     assert shop.read(SPEC) == done, "the spec is as the earlier attempt, which passed, has left it"
     assert "failed at implementer" in said.err

@@ -10,6 +10,7 @@ tests that fail; a person can leave them out and go on. Nothing is fixed or repe
 from __future__ import annotations
 
 import os
+from functools import partial
 
 from moot.api.answer import Answer, Notice
 from moot.core.deciders.checkpoint import ReachCheckpoint, ResolveCheckpoint
@@ -18,15 +19,16 @@ from moot.core.errors import Refused, Unknown
 from moot.core.json_codec import loads
 from moot.core.record import Record
 from moot.core.text import command_line, one_line
-from moot.packs.rspec.agents import IMPLEMENTER, REVIEWER
+from moot.packs.rspec.agents import ARCHITECT, IMPLEMENTER, REVIEWER
 from moot.packs.rspec.cover_report import CoverReport, FileReport, failed, interruption, said, stage_failed
 from moot.packs.rspec.cover_targets import project_of, slug_in, target_of
 from moot.packs.rspec.discovery_documents import documents, other_source, part_of
 from moot.packs.rspec.document_check import REMNANTS
-from moot.packs.rspec.own_blocks import written
 from moot.packs.rspec.pipeline import RspecPipeline
 from moot.packs.rspec.programs import check_allowed
 from moot.packs.rspec.project_classes import classes_for, ruby_files
+from moot.packs.rspec.spec_blocks import blocks_of
+from moot.packs.ruby.own_blocks import written
 from moot.packs.ruby.sentinel import Failure
 from moot.views import queries, states
 
@@ -184,7 +186,8 @@ class Cover:
         for target in self.targets:
             about = [run for run in every if slug_in(run.target or "") == slug_in(target.id)]
             name = self.parts[slug_in(target.id)].values["class_name"]
-            own[target.id] = written(self.call.blob, about, target.paths["spec"][0], name)
+            texts = partial(_blocks, class_name=name)
+            own[target.id] = written(about, target.paths["spec"][0], ARCHITECT, self.call.blob, texts)
         overwrite = self.options.overwrite or bool(self.parameters.get("overwrite"))
         return RspecPipeline(self.pack, own, overwrite=overwrite)
 
@@ -344,6 +347,11 @@ class Cover:
             skipped={step.stage: step.text for step in own if step.what == "skipped"},
             warnings=tuple(warning for step in own for warning in step.warnings),
         )
+
+
+def _blocks(data: bytes, class_name: str) -> set[bytes]:
+    found = blocks_of(data, class_name)
+    return {found.source(one) for one in found.blocks}
 
 
 def _shown(spec: str, one: Failure) -> str:

@@ -42,7 +42,7 @@ NO_FACTORIES = "The project has neither a factory gem nor a folder of factories"
 
 
 class RspecPipeline(Pipeline):
-    """`written`: finds the blocks of a target's spec file that moot may replace (`own_blocks`); `overwrite`: all."""
+    """`written`: the blocks of spec files that moot may replace (`moot.packs.ruby.own_blocks`); `overwrite`: all."""
 
     version = "3"
     checks: ClassVar[Mapping[str, Check]] = CHECKS

@@ -15,14 +15,14 @@ from moot.packs.rspec_v1 import analysis
 from moot.packs.rspec_v1.caching import Recorded, SourceState
 from moot.packs.rspec_v1.validation import BUILT_IN, validate
 from moot.packs.ruby.factories import detect_factories
-from moot.pipelines.contract import Problem, StageError, StageOutput
+from moot.runs.contract import Problem, StageError, StageOutput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from moot.pipelines.contract import StageInput
+    from moot.runs.contract import StageInput
 
 SECTIONS = ("analyzer", "test_level", "target", "characteristics")
 _SECOND = 10**9

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 
-from moot.packs.rspec_v1 import places
 from moot.packs.rspec_v1.criteria import SPEC
 from moot.packs.rspec_v1.method_block import NoBlock
 from moot.packs.rspec_v1.placing import CannotPlace, placed
@@ -14,15 +13,14 @@ from moot.packs.rspec_v1.shipped import rules
 from moot.packs.rspec_v1.skeleton import skeleton_of
 from moot.packs.rspec_v1.validation import validate
 from moot.packs.ruby.regular_files import read_regular
-from moot.packs.ruby.spec_tree import parse_spec
-from moot.pipelines.contract import Problem, StageError, StageOutput
+from moot.runs.contract import Problem, StageError, StageOutput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Container, Iterator
 
     from moot.packs.rspec_v1.validation import DocumentValidity
-    from moot.pipelines.contract import StageInput
+    from moot.runs.contract import StageInput
 
 REPORT = "report"
 _HELPERS = ("rails_helper", "spec_helper")
@@ -53,23 +51,16 @@ def validate_document(given: StageInput) -> StageOutput:
 # --- skeleton --------------------------------------------------------------------------------------------------------
 
 
-def generate_skeleton(given: StageInput, existing: str = "") -> StageOutput:
-    """Write the skeleton. `existing`: what to do with a block that is there already."""
+def generate_skeleton(given: StageInput, own: Container[bytes] | None = ()) -> StageOutput:
+    """Write the skeleton. `own`: the texts of blocks that moot may replace; None: all."""
     document, path = given.document or {}, given.path(SPEC)
     block = skeleton_of(document)
     try:
-        data = placed(
-            document,
-            block,
-            given.file(SPEC),
-            helper=helper_of(given.target.root),
-            choice=existing,
-            foreign=_foreign(given),
-        )
+        data = placed(document, block, given.file(SPEC), own=own, helper=helper_of(given.target.root))
     except CannotPlace as refused:
-        ask = "Repeat with --existing overwrite, append or cancel." if refused.asks else "Correct the file first."
+        advice = "To replace it, add --overwrite." if refused.theirs else "Correct the file first."
         where = Problem(str(refused), path=path, line=refused.line)
-        raise StageError(f"{path}: {refused}", problems=[where], suggestion=ask, asks=refused.asks) from refused
+        raise StageError(where.said, problems=[where], suggestion=advice) from refused
     return StageOutput(document={"/automation/skeleton_file": path}, files={path: data}, warnings=block.warnings)
 
 
@@ -84,18 +75,6 @@ def helper_of(root: str) -> str | None:
     if not present or any(present[0] in option for option in options):
         return None
     return present[0]
-
-
-def _foreign(given: StageInput) -> str:
-    """The other source that an existing spec file belongs to, or nothing."""
-    data, target = given.file(SPEC), (given.document or {}).get("target") or {}
-    if data is None:
-        return ""
-    groups = parse_spec(data).groups
-    if not groups or any((one.constant or "").removeprefix("::") == target.get("class") for one in groups):
-        return ""
-    others = [one for one in places.sources_of(given.path(SPEC)) if one != target.get("file")]
-    return next((one for one in others if os.path.isfile(os.path.join(given.target.root, one))), "")
 
 
 # --- reviewer --------------------------------------------------------------------------------------------------------

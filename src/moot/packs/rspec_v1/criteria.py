@@ -17,7 +17,7 @@ from moot.packs.rspec_v1.context_tree import (
 from moot.packs.rspec_v1.method_block import MethodBlock, NoBlock, find_block, lines_with
 from moot.packs.rspec_v1.wording import context_problems, example_doubts, example_problems, order_problems
 from moot.packs.ruby.spec_tree import Group
-from moot.pipelines.contract import Problem
+from moot.runs.contract import Problem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from moot.packs.rspec_v1.context_tree import StateNode
-    from moot.pipelines.contract import StageInput
+    from moot.runs.contract import StageInput
 
 SPEC = "spec"
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from moot.packs.rspec_v1.method_block import MethodBlock
-    from moot.pipelines.contract import Problem, StageInput
+    from moot.runs.contract import Problem, StageInput
 
 
 def has_factory_calls(given: StageInput) -> bool:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from moot.packs.ruby.spec_tree import Group
-    from moot.pipelines.contract import Problem, StageInput
+    from moot.runs.contract import Problem, StageInput
 
 PLACEHOLDERS = ("{EXPECTATION}", "{SETUP_CODE}", "{COMMON_SETUP}")
 

@@ -40,10 +40,9 @@ class RspecV1Methods(PackMethods):
         *,
         class_: str | None = None,
         level: str | None = None,
-        existing: str | None = None,
+        overwrite: bool = False,
         resume: bool = False,
         again: bool = False,
-        keep: bool = False,
         wait: bool = False,
     ) -> PipelineOutcome:
         """Run the whole pipeline for one method."""
@@ -57,10 +56,10 @@ class RspecV1Methods(PackMethods):
     def validation(self, path: str, *, wait: bool = False) -> PipelineOutcome:
         return self._ask("rspec-v1 validation", locals())
 
-    def skeleton(self, path: str, *, wait: bool = False, existing: str | None = None) -> PipelineOutcome:
+    def skeleton(self, path: str, *, wait: bool = False, overwrite: bool = False) -> PipelineOutcome:
         return self._ask("rspec-v1 skeleton", locals())
 
-    def architect(self, path: str, *, wait: bool = False, existing: str | None = None) -> PipelineOutcome:
+    def architect(self, path: str, *, wait: bool = False, overwrite: bool = False) -> PipelineOutcome:
         return self._ask("rspec-v1 architect", locals())
 
     def implementer(self, path: str, *, wait: bool = False) -> PipelineOutcome:

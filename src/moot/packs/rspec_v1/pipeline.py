@@ -9,26 +9,21 @@ from moot.core.errors import Usage
 from moot.core.json_codec import dumps
 from moot.core.text import command_line
 from moot.packs.rspec_v1 import analysis, programs
-from moot.packs.rspec_v1.project_state import project_files, project_state, state_after
 from moot.packs.rspec_v1.validation import validate
-from moot.packs.ruby.loaded_files import LOADED
-from moot.pipelines.contract import Pipeline, Problem, StageError, StageOutput
+from moot.runs.contract import Pipeline, Problem, StageError, StageOutput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterator, Mapping, Sequence
     from typing import Any, ClassVar
 
-    from moot.api.call import Call
-    from moot.api.protocol import Pack
     from moot.core.handler import Handler
     from moot.packs.rspec_v1.analyzing import Cached
-    from moot.pipelines.contract import Criterion, EarlierResult, StageInput, Target
+    from moot.runs.contract import Criterion, StageInput, Target
+    from moot.runs.site import Site
+    from moot.runs.stage import PipelinePack
 
 VERSION = "1"
-_REST = ("rest-is-kept", "only-style-of-the-rest-changed")
-_FILES = "the files of the project"
-_PROJECT = "project"  # in the answer of the polisher: the state of the files that its result belongs to
 INVALID, AGAIN = "Invalid metadata format", "Re-run rspec-analyzer."
 
 
@@ -47,8 +42,6 @@ class RspecV1Pipeline(Pipeline):
     """See the module."""
 
     version = VERSION
-    accepts_edits = True
-    guards = LOADED
     criteria: ClassVar[Mapping[str, Criterion]] = {
         "spec-has-one-block": _late("criteria", "spec_has_one_block"),
         "tree-matches-document": _late("criteria", "tree_matches_document"),
@@ -72,28 +65,22 @@ class RspecV1Pipeline(Pipeline):
         "report-has-every-rule": _late("built_in", "report_has_every_rule"),
     }
 
-    def __init__(self, pack: Pack) -> None:
+    def __init__(self, pack: PipelinePack) -> None:
         super().__init__(pack)
-        self.state = ""  # the state directory of the workspace
-        self.existing = ""  # what to do with a block that is there already
+        self.own: Container[bytes] | None = ()  # the texts of blocks that moot may replace; None: all
         self.cached: Cached | None = None  # an earlier analysis of the target
-        self.fault = ""  # why the cached document cannot be used
-        self.commanded: Collection[str] = ()  # the stages that have a command
-        self.analysed = False  # whether the analyzer has run for this request
         self.document: Callable[[], Mapping[str, Any] | None] = lambda: None  # all of it, as the log has it now
-        self.keeps = ""  # the command with which a person keeps what is outside the method's block
         self.allows: Callable[[Handler], bool] = lambda _program: False
-        self.__dict__["checks"] = {"document-is-valid": self._document_is_valid}
+        self.__dict__["checks"] = {"document-is-valid": self._document_is_valid, "spec-exists": self._spec_exists}
         self.__dict__["criteria"] = {
             **type(self).criteria,
             "document-is-valid": self._draft_is_valid,
             "polish-holds": self._polish_holds,
-            **{name: self._keepable(type(self).criteria[name]) for name in _REST},
         }
         self.__dict__["stages"] = {
             "analyzer": self._analyze,
             "validation": _late("built_in", "validate_document"),
-            "skeleton": lambda given: _late("built_in", "generate_skeleton")(given, self.existing),
+            "skeleton": lambda given: _late("built_in", "generate_skeleton")(given, self.own),
             "factory_optimizer": _optimized_already,
             "polisher": self._polish,
             "reviewer": _late("built_in", "write_review"),
@@ -103,7 +90,7 @@ class RspecV1Pipeline(Pipeline):
     def settings(self) -> Mapping[str, Any]:
         return self.pack.values
 
-    def targets(self, _call: Call, _paths: Sequence[str]) -> list[Target]:
+    def targets(self, _site: Site, _paths: Sequence[str]) -> list[Target]:
         raise Usage(
             "target_incomplete",
             "This pipeline needs a source file and a method.",
@@ -119,86 +106,15 @@ class RspecV1Pipeline(Pipeline):
         """What else a result depends on.
 
         The analysis: the time of the source's last change, so that a touched source is analysed again, its version, and
-        the setting that it uses. The polisher, which runs RSpec and a linter: how they are started, and, for a command,
-        everything that they may read. The built-in one records the files itself, see `stale`.
+        the setting that it uses.
         """
-        root, source = given.target.root, given.path("source")
+        source = given.path("source")
         match given.stage.name:
             case "analyzer":
                 found = {f"mtime of {source}": str(given.mtimes[source])} if source in given.mtimes else {}
                 progressions = dumps([list(one) for one in self.settings["progressions"]])
                 return {**found, "the version of the analysis": analysis.VERSION, "the progressions": progressions}
-            case "polisher":
-                used = {"the commands of the programs": programs.identity(root, self.settings)}
-                by_command = "polisher" in self.commanded
-                return {**used, _FILES: project_state(root, self.state)} if by_command else used
         return {}
-
-    def stale(self, given: StageInput, earlier: EarlierResult) -> str:
-        """An analysis is used again only if the document has passed the steps of the protocol, too.
-
-        A validation, only without a new analysis, and while its result is in the document. What the built-in polisher
-        did, only while the files are as its programs have found and left them.
-        """
-        if given.stage.name == "polisher" and "polisher" not in self.commanded:
-            same = earlier.answer().get(_PROJECT) == project_state(given.target.root, self.state)
-            return "" if same else f"{_FILES} changed"
-        if given.stage.name == "validation":
-            if self.analysed:
-                return "the source was analysed again"
-            section = (self.document() or {}).get("validation") or {}
-            gone = [name for name in ("errors", "warnings") if not isinstance(section.get(name), list)]
-            return f"validation.{gone[0]} is not in the document" if gone else ""
-        return self.fault if given.stage.name == "analyzer" else ""
-
-    def kept(self, given: StageInput, before: Mapping[str, bytes | None]) -> Mapping[str, bytes | None]:
-        """A stage works on the method's block; what is around it in the spec file is the person's."""
-        from moot.packs.rspec_v1 import criteria, rest_criteria
-
-        path, now = given.path(criteria.SPEC), given.file(criteria.SPEC)
-        old = before.get(path)
-        if old is None or now is None:
-            return before
-        return {**before, path: rest_criteria.kept_rest(criteria.target_of(given), old, now)}
-
-    def repaired(
-        self, given: StageInput, before: Mapping[str, bytes], left: Mapping[str, bytes]
-    ) -> Mapping[str, bytes]:
-        """What a failed attempt changed around the block is still not accepted because a person edited the file."""
-        from moot.packs.rspec_v1 import criteria, rest_criteria
-
-        path, now = given.path(criteria.SPEC), given.file(criteria.SPEC)
-        if path not in before or now is None:
-            return {}
-        return {path: rest_criteria.repaired_rest(criteria.target_of(given), before[path], left[path], now)}
-
-    def keep_command(self, _target: Target) -> str:
-        return self.keeps
-
-    def _keepable(self, criterion: Criterion) -> Criterion:
-        """The criterion, with the command by which a person keeps what was changed."""
-
-        def checked(before: StageInput, after: StageInput) -> Iterator[Problem]:
-            remedy = f"If you wrote that yourself, keep it: `{self.keeps}`." if self.keeps else ""
-            yield from (one.replace(remedy=remedy) for one in criterion(before, after))
-
-        return checked
-
-    def missing(self, given: StageInput) -> Iterator[Problem]:
-        """The block of the method, its contexts and words, or its expectations. Everything else is an improvement."""
-        from moot.packs.rspec_v1 import criteria, implementer_criteria
-        from moot.packs.ruby.spec_tree import parse_spec
-
-        if parse_spec(given.file(criteria.SPEC) or b"").problems:
-            return  # the polisher says where
-        match given.stage.name:
-            case "skeleton":
-                yield from criteria.spec_has_one_block(given, given)
-            case "architect":
-                yield from criteria.contexts_are_missing(given)
-                yield from criteria.words_are_chosen(given, given)
-            case "implementer":
-                yield from implementer_criteria.placeholders_are_left(given)
 
     def _document_is_valid(self, given: StageInput) -> tuple[Problem, ...]:
         """The prerequisite of every stage after validation. A stage sees parts of the document; all of it counts."""
@@ -206,6 +122,12 @@ class RspecV1Pipeline(Pipeline):
         if errors:
             raise StageError(INVALID, suggestion=AGAIN, problems=[Problem(one) for one in errors])
         return ()
+
+    def _spec_exists(self, given: StageInput) -> Iterator[Problem]:
+        """What the skeleton stage has written is still there."""
+        automation = (self.document() or {}).get("automation") or {}
+        if automation.get("skeleton_generated") is True and given.file("spec") is None:
+            yield Problem(f"Spec file not found: {given.path('spec')}", remedy="Restore it, or run the pipeline again.")
 
     def _draft_is_valid(self, _before: StageInput, after: StageInput) -> Iterator[Problem]:
         """What the analyzer leaves is valid, except that its marker is not set yet. The built-in one has checked it."""
@@ -218,17 +140,13 @@ class RspecV1Pipeline(Pipeline):
     def _analyze(self, given: StageInput) -> StageOutput:
         from moot.packs.rspec_v1 import analyzing
 
-        self.analysed = True
         return analyzing.run_analysis(given, self.cached, self.settings["progressions"])
 
     def _polish(self, given: StageInput) -> StageOutput:
         from moot.packs.rspec_v1 import polisher
 
         self._check_allowed(given)
-        root = given.target.root
-        before = project_files(root, self.state)
-        done = polisher.polish(given, self.settings)
-        return done.replace(answer={_PROJECT: state_after(root, self.state, before)})
+        return polisher.polish(given, self.settings)
 
     def _polish_holds(self, before: StageInput, after: StageInput) -> Iterator[Problem]:
         yield from _late("polisher_criteria", "by_command")(self._polish_of_command_holds)(before, after)

@@ -6,29 +6,24 @@ Nothing of an existing file is overwritten unless that was asked for. Bytes outs
 from __future__ import annotations
 
 from moot.packs.rspec_v1.method_block import header_of
-from moot.packs.rspec_v1.skeleton import class_group, file_of, string
+from moot.packs.rspec_v1.skeleton import class_group, file_of
 from moot.packs.ruby.spec_tree import parse_spec
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Container, Mapping
     from typing import Any
 
     from moot.packs.rspec_v1.skeleton import Skeleton
     from moot.packs.ruby.spec_tree import Group, SpecFile
 
-OVERWRITE, APPEND, CANCEL = "overwrite", "append", "cancel"
-CHOICES = (OVERWRITE, APPEND, CANCEL)
-_EARLIER = " (earlier)"
-
 
 class CannotPlace(Exception):
-    """The skeleton cannot be put into the file without an answer. `asks`: the answer may be one of CHOICES."""
+    """The skeleton cannot be put into the file. `theirs`: the block there is not moot's."""
 
-    def __init__(self, message: str, *, asks: bool, line: int = 0) -> None:
+    def __init__(self, message: str, *, line: int, theirs: bool = False) -> None:
         super().__init__(message)
-        self.asks = asks
-        self.line = line
+        self.line, self.theirs = line, theirs
 
 
 def placed(
@@ -36,38 +31,33 @@ def placed(
     block: Skeleton,
     existing: bytes | None,
     *,
+    own: Container[bytes] | None = (),
     helper: str | None = None,
-    choice: str = "",
-    foreign: str = "",
 ) -> bytes:
     """The content of the spec file with the block. Raises `CannotPlace`.
 
-    `foreign`: the other source that the file belongs to. `choice`: what to do if the file already has the block, or is
-    foreign: overwrite it, or append. An earlier block that is kept gets another name.
+    `own`: the texts of blocks that moot may replace; None: all.
     """
     if existing is None or not existing.strip():
         return file_of(document, block, helper).encode()
     spec = parse_spec(existing)
     if spec.problems:
         first = spec.problems[0]
-        raise CannotPlace(f"it is not valid Ruby: {first.message}", asks=False, line=first.line)
-    if foreign and choice != APPEND:
-        if choice == OVERWRITE:
-            return file_of(document, block, helper).encode()
-        raise CannotPlace(f"it belongs to {foreign}", asks=True)
+        raise CannotPlace(f"it is not valid Ruby: {first.message}", line=first.line)
     name, header = str(document["target"]["class"]).removeprefix("::"), header_of(document["target"])
     tops = [one for one in spec.groups if (one.constant or "").removeprefix("::") == name]
     old = [one for top in tops for one in top.groups if one.text == header]
     if not old:
         return _added(spec, tops, document, block)
-    if existing[old[0].start : old[0].end] == _block(existing, old[0], block):
+    text, new = existing[old[0].start : old[0].end], _block(existing, old[0], block)
+    if text == new:
         return existing
-    if choice == OVERWRITE and len(old) == 1:
-        new = _block(existing, old[0], block)
-        return existing[: old[0].start] + new + existing[old[0].end :]
-    if choice == APPEND and len(old) == 1:
-        return _appended(existing, old[0], header, tops[-1], document, block)
-    raise CannotPlace(f"it already has the block `describe '{header}'`", asks=True, line=old[0].line)
+    if len(old) > 1 or (own is not None and text not in own):
+        why = "moot did not write it, or somebody edited it since" if len(old) == 1 else "it is there twice"
+        raise CannotPlace(
+            f"it already has the block `describe '{header}'`: {why}", line=old[0].line, theirs=len(old) == 1
+        )
+    return existing[: old[0].start] + new + existing[old[0].end :]
 
 
 def _added(spec: SpecFile, tops: list[Group], document: Mapping[str, Any], block: Skeleton) -> bytes:
@@ -81,21 +71,6 @@ def _added(spec: SpecFile, tops: list[Group], document: Mapping[str, Any], block
         return data + _ends(data, b"\n" + class_group(document, block).encode())
     text = block.indented(_column(data, top.start) + 2).encode()
     return data[:at] + _ends(data, b"\n" + text) + data[at:]
-
-
-def _appended(data: bytes, old: Group, header: str, top: Group, document: Mapping[str, Any], block: Skeleton) -> bytes:
-    """Keep the earlier block under another name, and add the new one."""
-    head = data[old.start : old.body_start]
-    for written in (string(header), f'"{header}"'):
-        if written.encode() in head:
-            renamed = head.replace(written.encode(), string(f"{header}{_EARLIER}").encode(), 1)
-            data = data[: old.start] + renamed + data[old.body_start :]
-            break
-    else:
-        raise CannotPlace("the text of its block is not a plain string", asks=False, line=old.line)
-    spec = parse_spec(data)
-    tops = [one for one in spec.groups if one.start == top.start]
-    return _added(spec, tops, document, block)
 
 
 def _block(data: bytes, old: Group, block: Skeleton) -> bytes:

@@ -14,17 +14,17 @@ from moot.packs.rspec_v1.polishing import Block
 from moot.packs.ruby.regular_files import read_regular
 from moot.packs.ruby.rspec_runs import NoResult
 from moot.packs.ruby.sentinel import try_spec
-from moot.pipelines.contract import Problem, StageError, StageOutput
 from moot.place.processes import NotStarted
 from moot.runs import contents
+from moot.runs.contract import Problem, StageError, StageOutput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from moot.pipelines.contract import StageInput
     from moot.place.processes import Ran
+    from moot.runs.contract import StageInput
 
 _KEEP = 4 << 20
 _LARGEST_GEMFILE = 1 << 20

@@ -11,7 +11,7 @@ from moot.packs.rspec_v1 import polisher
 from moot.packs.rspec_v1.criteria import descriptions_are_kept, found_block
 from moot.packs.rspec_v1.rest_criteria import rest_is_kept
 from moot.packs.ruby.syntax import words_of
-from moot.pipelines.contract import Problem, StageError
+from moot.runs.contract import Problem, StageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from moot.packs.rspec_v1.method_block import MethodBlock
-    from moot.pipelines.contract import Criterion, StageInput
+    from moot.runs.contract import Criterion, StageInput
 
 LINTER = "/automation/linter"  # the built-in polisher always sets it, and a command's answer cannot
 

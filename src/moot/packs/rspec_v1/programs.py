@@ -9,10 +9,8 @@ from __future__ import annotations
 import os
 
 from moot.core.handler import Handler
-from moot.core.json_codec import dumps
 from moot.packs.rspec_v1 import polishing
 from moot.packs.ruby.regular_files import read_regular
-from moot.pipelines.surroundings import digest_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,17 +38,6 @@ def commands(root: str, settings: Mapping[str, Any]) -> dict[str, tuple[str, ...
     if linter is not None:
         found["linter"] = tuple(settings["linter"]) or (*bundled, linter)
     return {**found, "rspec": tuple(settings["rspec"]) or (*bundled, "rspec")}
-
-
-def identity(root: str, settings: Mapping[str, Any]) -> str:
-    """The commands of the programs, and which file each of them starts on this machine: a result depends on them."""
-    from shutil import which
-
-    found = []
-    for words in commands(root, settings).values():
-        place = os.path.join(root, words[0]) if "/" in words[0] else which(words[0]) or ""
-        found.append([os.path.realpath(place), digest_of(os.path.realpath(place)), *words])
-    return dumps(found)
 
 
 def handler(name: str, words: Sequence[str], settings: Mapping[str, Any]) -> Handler:

@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from moot.pipelines.contract import StageInput
+    from moot.runs.contract import StageInput
 
 _ANSWER = """\
 ## Answer

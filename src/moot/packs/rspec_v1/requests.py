@@ -10,7 +10,7 @@ from moot.core.errors import MootError, Refused, Unknown, Usage
 from moot.core.record import Record
 from moot.packs.rspec_v1 import places
 from moot.packs.rspec_v1.locating import MIRROR, PACK, all_documents, documents_at, locate
-from moot.pipelines.contract import DocumentRef, Target
+from moot.runs.contract import DocumentRef, Target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,15 +8,16 @@ from moot.core import flat_json
 from moot.core.json_codec import loads
 from moot.core.record import Record
 from moot.core.run import BEHIND
-from moot.core.text import command_line
 from moot.packs.rspec_v1 import analysis, caching
 from moot.packs.rspec_v1.analyzing import Cached, options_of, source_state
 from moot.packs.rspec_v1.caching import AnalysisTarget, CacheVerdict, Recorded
 from moot.packs.rspec_v1.locating import PACK
-from moot.packs.rspec_v1.method_block import header_of
+from moot.packs.rspec_v1.method_block import NoBlock, find_block
 from moot.packs.rspec_v1.pipeline import RspecV1Pipeline
 from moot.packs.rspec_v1.validation import is_built_in
+from moot.packs.ruby.own_blocks import written
 from moot.packs.ruby.regular_files import read_regular
+from moot.runs.history import runs_of
 from moot.views import states
 
 TYPE_CHECKING = False
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from moot.packs.rspec_v1.requests import Request
 
 _LARGEST = 64 << 20
+_ANALYSIS = ("analyzer", "validation")
 
 
 class Remembered(Record):
@@ -43,18 +45,31 @@ def remembered(call: Call, request: Request) -> Remembered:
     return Remembered(document_of(call, request.key), recorded_with(call, request.target.id))
 
 
-def pipeline_for(call: Call, request: Request, known: Remembered, existing: str = "") -> RspecV1Pipeline:
-    """The pipeline, ready for this request."""
-    from moot.pipelines.commands import commands_of
-
-    pipeline = RspecV1Pipeline(pack_of(call))
-    pipeline.state, pipeline.existing = call.place.state, existing
+def pipeline_for(call: Call, request: Request, known: Remembered, fault: str, *, overwrite: bool) -> RspecV1Pipeline:
+    """The pipeline, ready for this request. `fault`: why the cached document cannot be used."""
+    pack = pack_of(call)
+    if fault:  # the analysis is made in full, and checked again
+        fresh = [one.replace(cache="never") if one.name in _ANALYSIS else one for one in pack.stages]
+        pack = pack.replace(stages=tuple(fresh))
+    pipeline = RspecV1Pipeline(pack)
+    pipeline.own = None if overwrite else _own(call, request)
     pipeline.document = lambda: document_of(call, request.key)
     pipeline.allows = lambda program: _allows(call, program)
-    pipeline.commanded = commands_of(call, pipeline)
-    pipeline.cached = _cached(request, known)
-    pipeline.keeps = command_line(f"{PACK} run", *_named(request), options="--keep")
+    pipeline.cached = None if fault else _cached(request, known)
     return pipeline
+
+
+def _own(call: Call, request: Request) -> frozenset[bytes] | None:
+    """The blocks of the method that stages have left in the spec file."""
+
+    def blocks(data: bytes) -> set[bytes]:
+        try:
+            return {find_block(data, request.target.parameters).data}
+        except NoBlock:
+            return set()
+
+    runs = runs_of(call.engine.read(), request.target.id)
+    return written(runs, request.location.spec, "skeleton", call.blob, blocks)
 
 
 def _allows(call: Call, program: Handler) -> bool:
@@ -67,11 +82,6 @@ def pack_of(call: Call) -> Pack:
     return next(one for one in call.packs.packs if one.name == PACK)
 
 
-def _named(request: Request) -> tuple[str, str]:
-    """The source and the method, as `rspec-v1 run` takes them."""
-    return request.location.project.source, header_of(request.target.parameters)
-
-
 def document_of(call: Call, key: str) -> dict[str, Any] | None:
     """The document, as the log has it; None if there is none."""
     state, _ = states.state(call.engine.read(), "document", key)
@@ -80,9 +90,7 @@ def document_of(call: Call, key: str) -> dict[str, Any] | None:
 
 def recorded_with(call: Call, target: str) -> dict[str, Any] | None:
     """What the newest analysis of a target has recorded besides the document; None if there was none."""
-    from moot.pipelines.history import runs_of
-
-    for run in runs_of(call, target):
+    for run in runs_of(call.engine.read(), target):
         for attempt in reversed(run.tries_of("analyzer")):
             if attempt.status in BEHIND and attempt.answer is not None:
                 found = loads(call.blob(attempt.answer).decode("utf-8"))

@@ -119,8 +119,9 @@ def run(
 
 
 def _files(call: Call, pack: Pack, paths: tuple[str, ...], options: RunOptions, *, dry_run: bool) -> Answer:
-    pipeline = pipeline_of(call, pack)
-    site = parts_for(call, pipeline)
+    from moot.api.verbs.runs.site import site_of
+
+    pipeline, site = pipeline_of(call, pack), site_of(call)
     targets = pipeline.targets(site, paths)
     if not targets:
         named = command_line("run", pack.name, "FILE")
@@ -133,13 +134,6 @@ def _files(call: Call, pack: Pack, paths: tuple[str, ...], options: RunOptions, 
 def pipeline_of(call: Call, pack: Pack) -> Any:
     """The code of a pack's stages."""
     return load(call.packs.protocol(pack.name).pipeline or DEFAULT)(pack)
-
-
-def parts_for(call: Call, pipeline: Any) -> Any:
-    """What the code of a pack's stages is run with."""
-    from moot.api.verbs.runs.site import site_of
-
-    return site_of(call)
 
 
 def limit_of(pack: Pack) -> int:

@@ -9,7 +9,6 @@ from moot.core.errors import AwaitedFailed
 from moot.core.record import Record
 from moot.core.text import bullets, command_line, option
 from moot.packs.rspec_v1.locating import PACK
-from moot.pipelines.leaving import left_behind
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -118,7 +117,7 @@ class Progress:
     def answer(self, wanted: str, review: str = "") -> Answer:
         """The answer: the path of what the last stage wrote. Raises if a stage failed."""
         if self._failed is not None:
-            raise _failure(self._failed, left_behind(self._call, self._failed), self._going_on())
+            raise _failure(self._failed, self._going_on())
         location = self._request.location
         report = location.report_file if os.path.exists(location.report_file) else None
         spec = os.path.join(location.project.root, location.spec)
@@ -137,13 +136,13 @@ class Progress:
         return Answer(result=outcome, say=(path,), code=WARNED if self._warnings else 0)
 
 
-def _failure(step: PipelineStep, left: str, going_on: str) -> AwaitedFailed:
-    """The error of a stage that failed, or could not start. `left`: what it has left in the files."""
+def _failure(step: PipelineStep, going_on: str) -> AwaitedFailed:
+    """The error of a stage that failed, or could not start."""
     problems = [one for one in step.problems if one != step.text]
-    advice = f"{step.suggestion.rstrip('.')}." if step.suggestion else "Correct it."
+    advice = step.advice or "Correct it."
     built_in = step.code is None
     if not (step.suggestion and (step.outcome or built_in)):  # otherwise the protocol has its own words
-        advice = " ".join(filter(None, (advice, left, f"To go on from {step.stage}: `{going_on}`.")))
+        advice = " ".join(filter(None, (advice, f"To go on from {step.stage}: `{going_on}`.")))
     lines = [advice]
     lines += [*(f"  {line}" for line in step.details.splitlines()), *bullets(problems)]
     counted = step.text == f"{len(step.problems)} problems"

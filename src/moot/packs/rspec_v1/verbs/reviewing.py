@@ -66,8 +66,8 @@ def review_alone(call: Call, path: str) -> Answer:
 
 
 def _write(location: Location, data: bytes) -> None:
-    from moot.pipelines.contract import StageError
     from moot.runs import contents
+    from moot.runs.contract import StageError
 
     try:
         contents.restore(location.project.root, location.report, data, location.folders)
@@ -77,8 +77,8 @@ def _write(location: Location, data: bytes) -> None:
 
 def read_report(location: Location) -> bytes | None:
     """The report in its file; None if there is none. Raises `Refused` if something else is in its place."""
-    from moot.pipelines.contract import StageError
     from moot.runs import contents
+    from moot.runs.contract import StageError
 
     try:
         return contents.read(location.project.root, (location.report,), location.folders).files.get(location.report)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from moot.api.catalogue import Param, Verb
-from moot.core.errors import MootError, Refused
+from moot.core.errors import MootError
 from moot.packs.rspec_v1.locating import PACK
-from moot.packs.rspec_v1.placing import CANCEL, CHOICES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,10 +25,9 @@ def run(
     method: str,
     class_: str | None,
     level: str | None,
-    existing: str | None,
+    overwrite: bool,
     resume: bool,
     again: bool,
-    keep: bool,
     wait: bool,
 ) -> Answer:
     from moot.packs.rspec_v1.document_faults import check_method
@@ -38,8 +36,8 @@ def run(
 
     request = _absorbed(call, request_for(call, path, method, class_, level))
     check_method(call, request)
-    options = RunOptions(resume=resume, again=again, wait=wait, limit=_limit(call), keep=keep)
-    return _performed(call, request, [options], existing, "report")
+    options = RunOptions(resume=resume, again=again, wait=wait, limit=_limit(call))
+    return _performed(call, request, [options], "report", overwrite=overwrite)
 
 
 def _absorbed(call: Call, request: Request) -> Request:
@@ -58,13 +56,13 @@ def analyzer(call: Call, path: str, method: str, class_: str | None, level: str 
     request = _absorbed(call, request_for(call, path, method, class_, level))
     check_method(call, request)
     options = RunOptions(until="validation", wait=wait, limit=_limit(call))
-    return _performed(call, request, [options], None, "document")
+    return _performed(call, request, [options], "document")
 
 
 def _later(stage: str, wanted: str) -> Callable[..., Answer]:
     """The function of the verb of a later stage. Its target is named by one of its files."""
 
-    def does(call: Call, path: str, wait: bool, existing: str | None = None) -> Answer:
+    def does(call: Call, path: str, wait: bool, overwrite: bool = False) -> Answer:
         from moot.packs.rspec_v1.requests import request_at
         from moot.runs.steps import RunOptions
 
@@ -77,7 +75,7 @@ def _later(stage: str, wanted: str) -> Callable[..., Answer]:
         options = [RunOptions(only=stage, first=first, wait=wait, limit=limit)]
         if stage == "polisher":
             options.append(RunOptions(only="reviewer", wait=wait, limit=limit))
-        return _performed(call, request_at(call, path), options, existing, wanted)
+        return _performed(call, request_at(call, path), options, wanted, overwrite=overwrite)
 
     return does
 
@@ -94,17 +92,16 @@ def _limit(call: Call) -> int:
 
 
 def _performed(
-    call: Call, request: Request, options: Sequence[RunOptions], existing: str | None, wanted: str
+    call: Call, request: Request, options: Sequence[RunOptions], wanted: str, *, overwrite: bool = False
 ) -> Answer:
     """Run the stages, with a line for each step on standard error, and the path of the result on standard output."""
-    if existing == CANCEL:
-        raise Refused("cancelled", "Cancelled: nothing was changed.", "Repeat it with overwrite or append.")
+    from moot.api.verbs.runs.site import site_of
     from moot.packs.rspec_v1.caching import CORRUPTED
     from moot.packs.rspec_v1.document_faults import put_aside
     from moot.packs.rspec_v1.sessions import cache_verdict, pipeline_for, remembered
     from moot.packs.rspec_v1.verbs.progress import Progress
-    from moot.pipelines.running import run_target
     from moot.place.processes import interruptible
+    from moot.runs.waves import run_targets
 
     call.lasting = True  # what it stores first is only the beginning
     for warning in request.location.warnings:
@@ -120,15 +117,14 @@ def _performed(
         put_aside(call, request)
     if again:
         reason = reason or _AGAIN
-    pipeline = pipeline_for(call, request, known, existing or "")
-    pipeline.fault = reason or "" if whole else ""
+    pipeline = pipeline_for(call, request, known, (reason or "") if whole else "", overwrite=overwrite)
     if reason:
         pipeline.cached = None  # the analysis is made in full
     progress = Progress(call, request, reason)
     try:
         with interruptible():
             for one in options:
-                for step in run_target(call, pipeline, request.target, one):
+                for step in run_targets(site_of(call), pipeline, [request.target], one):
                     progress.take(step)
                     if torn and (step.stage, step.what) == ("analyzer", "passed"):
                         put_aside(call, request)  # if the log had no document before
@@ -156,10 +152,8 @@ _CLASS = Param("class_", "The class, if the source has several with such a metho
 _LEVEL = Param(
     "level", "The test level, instead of the one that is found.", choices=("unit", "integration", "request", "e2e")
 )
-_EXISTING = Param(
-    "existing",
-    "What to do if the spec file already has the block of the method, or belongs to another source.",
-    choices=CHOICES,
+_OVERWRITE = Param(
+    "overwrite", "Replace the block of the method, which moot did not write, or somebody edited since.", type="flag"
 )
 _WAIT = Param("wait", "Wait while another process works on the target, instead of refusing.", type="flag")
 _SOURCE = Param("path", "The source file.", positional=True, required=True)
@@ -195,15 +189,9 @@ RUN = Verb(
         _METHOD,
         _CLASS,
         _LEVEL,
-        _EXISTING,
+        _OVERWRITE,
         Param("resume", "Go on with the last run at the stage that failed.", type="flag"),
         Param("again", "Use no earlier result.", type="flag"),
-        Param(
-            "keep",
-            "Keep what you wrote into the spec file, outside the method's block, while a stage ran that failed.",
-            type="flag",
-            person=True,
-        ),
         _WAIT,
     ),
     examples=("moot rspec-v1 run app/services/payment_service.rb process_payment",),
@@ -224,8 +212,8 @@ ANALYZER = Verb(
     examples=("moot rspec-v1 analyzer app/services/payment_service.rb process_payment",),
 )
 VALIDATION = _stage_verb("validation", "validation", "Run the stage validation.", "document")
-SKELETON = _stage_verb("skeleton", "skeleton", "Run the stage skeleton.", "spec", _EXISTING)
-ARCHITECT = _stage_verb("architect", "architect", "Run the stage architect.", "spec", _EXISTING)
+SKELETON = _stage_verb("skeleton", "skeleton", "Run the stage skeleton.", "spec", _OVERWRITE)
+ARCHITECT = _stage_verb("architect", "architect", "Run the stage architect.", "spec", _OVERWRITE)
 IMPLEMENTER = _stage_verb("implementer", "implementer", "Run the stage implementer.", "spec")
 FACTORY_OPTIMIZER = _stage_verb("factory-optimizer", "factory_optimizer", "Run the stage factory_optimizer.", "spec")
 POLISHER = _stage_verb("polisher", "polisher", "Run the stage polisher, and then reviewer.", "report")

@@ -65,9 +65,9 @@ def _request(call: Call, path: str) -> Request:
 
 
 def _runs(call: Call, request: Request) -> Sequence[Run]:
-    from moot.pipelines.history import runs_of
+    from moot.runs.history import runs_of
 
-    return runs_of(call, request.target.id)
+    return runs_of(call.engine.read(), request.target.id)
 
 
 def _last_run(call: Call, request: Request) -> Run:

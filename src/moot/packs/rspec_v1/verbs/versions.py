@@ -55,11 +55,11 @@ def versions(call: Call, path: str, show: int | None, diff: int | None) -> Answe
 def _versions(call: Call, request: Request) -> Iterator[SpecVersion]:
     """Each change of the file, oldest first: by a stage that passed, or by somebody else before a stage began."""
     from moot.core.run import PASSED
-    from moot.pipelines.history import runs_of
+    from moot.runs.history import runs_of
 
     spec, number, last = request.location.spec, 0, ""
     left = set[str]()  # also by stages that did not pass
-    for run in reversed(runs_of(call, request.target.id)):
+    for run in reversed(runs_of(call.engine.read(), request.target.id)):
         for one in run.tries:
             before, after = one.snapshots.get(spec, ""), one.outputs.get(f"file:{spec}", "")
             found = [(EDITED, one.at, before)] if before not in ("", last, *left) else []
