@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from moot.pipelines.contract import ProgramRunner, Stage, StageError, StageInput, Target
+from moot.runs.contract import ProgramRunner, Stage, StageError, StageInput, Target
 
 from moot.packs.rspec.rspec_runs import RspecCommand, run_rspec
 from moot.packs.rspec_v1.polisher import check_tests
