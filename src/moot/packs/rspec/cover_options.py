@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from moot.core.errors import Usage
 from moot.core.record import Record
-from moot.packs.rspec.architect import CHOICES
 from moot.packs.rspec.isolation import LEVELS
 
 SKIP, ABORT = GATE = ("skip", "abort")
@@ -32,7 +31,11 @@ def options_of(
     output: bool = False,
 ) -> CoverOptions:
     """The options of a verb. Raises for a word that is not a choice."""
-    for name, given, choices in (("level", level, LEVELS), ("existing", existing, CHOICES), ("gate", gate, GATE)):
+    for name, given, choices in (
+        ("level", level, LEVELS),
+        ("existing", existing, ("overwrite",)),
+        ("gate", gate, GATE),
+    ):
         if given and given not in choices:
             raise Usage("bad_choice", f"--{name}: {given[:80]!r} is not a choice.", f"Use {', '.join(choices)}.")
     if limit is not None and limit < 1:

@@ -29,7 +29,7 @@ from moot.packs.rspec.cover_report import CoverReport, FileReport, said
 from moot.packs.rspec.cover_targets import MIRROR, RspecProject, methods_in, project_of, slug_in, target_of
 from moot.packs.rspec.discovery_documents import documents
 from moot.packs.rspec.found_documents import check_found
-from moot.packs.rspec.own_blocks import kept, written
+from moot.packs.rspec.own_blocks import written
 from moot.packs.rspec.pipeline import RspecPipeline, Surroundings
 from moot.packs.rspec.programs import check_allowed
 from moot.packs.rspec.project_classes import classes_for, ruby_files
@@ -213,9 +213,8 @@ class Cover:
         except FileNotFoundError:
             pass
         classes, more = classes_for(self.project.root, data, files), {"base": self.parameters["base"]}
-        read = None if self._has_analyzer else data
         known = methods_in(self.call, self.project.document(part.slug))
-        return target_of(self.project, part.slug, part.values, part.waves, wave, classes, more, read, known)
+        return target_of(self.project, part.slug, part.values, part.waves, wave, classes, more, known)
 
     def surroundings(self, target: Target) -> Surroundings:
         level, level_by = self._chosen("level", target, self.options.level)
@@ -223,7 +222,6 @@ class Cover:
         return Surroundings(
             written=lambda: self._from_log(written, target),
             choices={"*": existing} if existing else {},
-            kept=lambda: self._from_log(kept, target),
             helper=self.project.helper,
             level=level,
             level_by=level_by,

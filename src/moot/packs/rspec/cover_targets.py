@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 
 from moot.core.deciders.document import key
-from moot.core.errors import MootError
 from moot.core.flat_json import unflatten
 from moot.core.record import Record
 from moot.packs.rspec import isolation
@@ -131,13 +130,12 @@ def target_of(
     wave: int,
     classes: Mapping[str, str],
     extra: Mapping[str, Any],
-    data: bytes | None = None,
     known: Iterable[Mapping[str, Any]] = (),
 ) -> Target:
     """The target of a document in a wave: the methods of this wave, and of those before it.
 
     It has the files of factories that its stages may write, unless it is certain that none is needed: factory-agent
-    will then be skipped. `data`: the source, if moot analyses it; `known`: the methods in the document.
+    will then be skipped. `known`: the methods in the document.
     """
     source = values["source_file"]
     reached = {name for number, names in waves.items() if number <= wave for name in names}
@@ -154,7 +152,7 @@ def target_of(
         "factory_gem": project.factory_gem,
         **extra,
     }
-    needed = models and project.factory_gem and (has_records(known) or _may_have_records(parameters, data))
+    needed = models and project.factory_gem and has_records(known)
     factories = factory_files(models, project.factories) if needed else ()
     paths = {"source": (source,), "spec": (values["spec_path"],), "factories": factories}
     title = f"{values['class_name']} ({source})"
@@ -179,22 +177,9 @@ def methods_in(call: Call, document: DocumentRef) -> list[Mapping[str, Any]]:
 
 
 def has_records(methods: Iterable[Mapping[str, Any]]) -> bool:
-    """Whether a characteristic of these methods is set up by a record."""
-    setups = [one.get("setup") or {} for method in methods for one in method.get("characteristics") or ()]
-    return any(one.get("type") == "model" for one in setups)
-
-
-def _may_have_records(parameters: Mapping[str, Any], data: bytes | None) -> bool:
-    """Whether the analysis of a source finds a record, or may find one."""
-    from moot.packs.rspec.analysis import analyze
-
-    if data is None:
-        return True
-    try:
-        found = analyze(parameters["discovery"], data, 0, parameters)
-    except MootError:  # the stage says what is wrong
-        return True
-    return has_records(found.data.get("methods") or ())
+    """Whether these methods may be set up by a record: the analysis does not say what else they need."""
+    setups = [one["setup"] for method in methods for one in method.get("characteristics") or () if one.get("setup")]
+    return not setups or any(one.get("type") == "model" for one in setups)
 
 
 def target_id(slug: str, waves: Iterable[int], wave: int) -> str:

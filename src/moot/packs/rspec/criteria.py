@@ -9,6 +9,7 @@ from moot.packs.rspec.rspec_runs import run_rspec
 from moot.packs.rspec.stage_documents import answer_in, document_of, structure_of
 from moot.packs.ruby.spec_tree import parse_spec
 from moot.pipelines.contract import Problem
+from moot.runs.commands import EXAMPLE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,16 +53,18 @@ def spec_shows_the_structure(_before: StageInput, after: StageInput) -> Iterator
     path = after.path("spec")
     for text, line in architect.spec_problems(structure_of(after), after.file("spec") or b""):
         yield Problem(text, path, line)
+    for text, line in architect.unworded(structure_of(after), after.file("spec") or b""):
+        remedy = f"Only an agent can word it: in moot.toml, [run.rspec] test-architect = {EXAMPLE}."
+        yield Problem(text, path, line, remedy=remedy)
 
 
 def only_texts_were_reworded(_before: StageInput, after: StageInput, keeps: str = "") -> Iterator[Problem]:
     """For the wording pass of a command: compared with what the built-in part has written. `keeps`: as below."""
     path, new = after.path("spec"), after.file("spec") or b""
     planned = (after.output.files.get(path) if after.output is not None else None) or b""
-    for text, line in architect.wording_problems(planned, new, document_of(after)["class_name"]):
-        yield Problem(text, path, line)
-    for problem in untouched.reworded_outside(structure_of(after), planned, new, path):
-        yield Problem(problem.text, path, problem.line, remedy=_keep(keeps))
+    names = [method["name"] for method in structure_of(after)["methods"]]
+    for text, line in architect.wording_problems(planned, new, document_of(after)["class_name"], names):
+        yield Problem(text, path, line, remedy=_keep(keeps))
 
 
 def _keep(command: str) -> str:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from moot.core.errors import Refused
 from moot.packs.rspec import architect, isolation
-from moot.packs.rspec.spec_blocks import blocks_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,17 +29,11 @@ def level_applies(document: Mapping[str, Any], project: str, level: str) -> str:
 
 
 def existing_applies(
-    document: Mapping[str, Any], spec: bytes | None, written: bytes | None, choice: str, done: frozenset[str]
+    document: Mapping[str, Any], spec: bytes | None, written: bytes | None, done: frozenset[str]
 ) -> str:
-    """Why the spec must be planned again with this choice for existing blocks; empty if nothing would change."""
+    """Why the spec must be planned again to replace existing blocks; empty if nothing would change."""
     try:
-        conflicts = architect.plan_spec(document, spec, written, {}, "", done).conflicts
+        conflicts = architect.plan_spec(document, spec, written, done=done).conflicts
     except Refused:
         return ""
-    blocks = [block.name for block in blocks_of(spec or b"", document["class_name"]).blocks]
-    planned = [one["name"] for one in (document.get("structure") or {}).get("methods") or ()]
-    kept = [name for name in blocks if name not in planned]
-    appended = [name for name in planned if blocks.count(name) > 1]
-    done_before = {"keep": kept, "append": appended}.get(choice, [])
-    names = [one.method for one in conflicts if choice in one.choices and one.method not in done_before]
-    return f"{choice} was chosen for {', '.join(names)}" if names else ""
+    return f"overwrite was chosen for {', '.join(one.method for one in conflicts)}" if conflicts else ""

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from moot.core.json_codec import loads
 from moot.core.run import PASSED, SKIPPED
-from moot.packs.rspec.agents import ANALYZER, ARCHITECT, IMPLEMENTER
-from moot.packs.rspec.architect import KEPT
+from moot.packs.rspec.agents import ARCHITECT, IMPLEMENTER
 from moot.packs.rspec.spec_blocks import block_digests, blocks_of
 
 TYPE_CHECKING = False
@@ -49,51 +48,6 @@ def written(call: Call, runs: Iterable[Run], target: Target) -> bytes | None:
     return now
 
 
-def kept(call: Call, runs: Iterable[Run], target: Target) -> dict[str, str]:
-    """What a person decided to keep: the names of blocks that are still as they were then, each with `keep`.
-
-    If the source has changed since, the person is asked again.
-    """
-    from moot.pipelines.contract import StageError
-    from moot.runs import contents
-
-    path, source = target.paths["spec"][0], target.paths["source"][0]
-    name = target.parameters["discovery"]["class_name"]
-    try:
-        files = contents.read(target.root, (path, source)).files
-    except StageError:  # the stage that reads them says what is wrong
-        return {}
-    now, digest = files.get(path), contents.digest(files.get(source))
-    if now is None:
-        return {}
-    found: dict[str, str] = {}
-    decided: set[str] = set()
-    for run, attempt in _attempts(runs, path):
-        if attempt.stage != ARCHITECT or attempt.source:
-            continue
-        names = _kept(attempt)
-        analysed = [one.inputs.get(f"file:{source}") for one in run.tries_of(ANALYZER)]
-        if names - decided and path in attempt.snapshots and analysed[-1:] == [digest]:
-            then = _sources(call.blob(attempt.snapshots[path]), name)
-            same = {title for title, source in _sources(now, name).items() if then.get(title) == source}
-            found |= dict.fromkeys((names - decided) & same, "keep")
-        decided |= names | _planned(call, run, attempt)
-    return found
-
-
-def _sources(data: bytes, class_name: str) -> dict[str, list[bytes]]:
-    """The text of each block, by its name."""
-    blocks = blocks_of(data, class_name)
-    found: dict[str, list[bytes]] = {}
-    for block in blocks.blocks:
-        found.setdefault(block.name, []).append(blocks.source(block))
-    return found
-
-
-def _kept(attempt: StageTry) -> set[str]:
-    return {text.removesuffix(KEPT) for text in attempt.warnings if text.endswith(KEPT)}
-
-
 def _own(call: Call, attempts: list[tuple[Run, StageTry]], path: str, data: bytes, class_name: str) -> set[str] | None:
     """The names of the blocks that moot wrote into the file with this content; None if moot did not leave it so.
 
@@ -116,9 +70,8 @@ def _own(call: Call, attempts: list[tuple[Run, StageTry]], path: str, data: byte
         own = own or set()
         if attempt.stage == ARCHITECT:
             planned = _planned(call, run, attempt)
-            theirs = _kept(attempt)
-            own |= planned - theirs - decided
-            decided |= planned | theirs
+            own |= planned - decided
+            decided |= planned
         if path not in attempt.snapshots:  # there was no file before
             break
         data = call.blob(attempt.snapshots[path])

@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from moot.pipelines.contract import Check, EarlierResult, Stage, StageCode, StageInput, Target
 
 NOT_SELECTED = "No testable methods found"
-ALL_KEPT = "All blocks of the spec file were kept as they are"
 NO_MODEL = "No selected method needs a record"
 JUDGED = "2"  # raise it when the same run of RSpec would be judged otherwise
 NO_GEM = "The project has no factory gem"
@@ -56,15 +55,13 @@ class Surroundings(Record):
     """What the stages know besides their inputs. None of it changes what a stage would do with the same inputs.
 
     written: finds what moot wrote of the spec file, if nobody changed it since (`own_blocks`).
-    choices: what a person chose now for blocks that moot may not replace. kept: finds what was chosen before and still
-        holds, by block.
+    choices: what a person chose now for blocks that moot may not replace.
     level: what a person chose for methods whose level is unclear. rspec: the command that runs RSpec.
     keeps: the command with which a person keeps what was written into the spec file while a stage ran.
     """
 
     written: Callable[[], bytes | None] = lambda: None
     choices: Mapping[str, str] = {}
-    kept: Callable[[], Mapping[str, str]] = dict
     helper: str = ""
     level: str = ""
     level_by: str = ""
@@ -102,7 +99,9 @@ class BuiltIn:
         if not selected_methods(document):
             return StageOutput(skip=NOT_SELECTED)
         around = self._around(given.target.id)
-        decided = isolation.decide(document, project, around.level, around.level_by)
+        decided = isolation.decide(
+            document, project, around.level, around.level_by, given.parameters.get("classes") or {}
+        )
         if decided.unclear:
             verb, names = "are" if len(decided.unclear) > 1 else "is", ", ".join(decided.unclear)
             text = f"At which level {verb} {names} of {document['class_name']} tested?"
@@ -117,20 +116,17 @@ class BuiltIn:
         if not selected_methods(document):
             return StageOutput(skip=NOT_SELECTED)
         done = frozenset(given.parameters.get("done") or ())
-        own, choices = around.written(), around.choices or around.kept()
-        plan = architect.plan_spec(document, given.file("spec"), own, choices, around.helper, done)
+        overwrite = around.choices.get("*") == "overwrite"
+        plan = architect.plan_spec(
+            document, given.file("spec"), around.written(), overwrite=overwrite, helper=around.helper, done=done
+        )
         if plan.conflicts:
-            options = tuple(c for c in architect.CHOICES if all(c in one.choices for one in plan.conflicts))
-            blocks = "; ".join(one.sentence for one in plan.conflicts)
-            text = f"{path} has blocks that only you may replace: {blocks}. What happens to them?"
-            chosen = choices.get("*", "")
-            if others := [one.method for one in plan.conflicts if chosen and chosen not in one.choices]:
-                text = f"{chosen} is not possible for {', '.join(others)}: the method is new. {text}"
-            raise self._asks(given, Question("existing", text, options))
+            problems = [Problem(f"{one.method}: {one.why}", path, one.line) for one in plan.conflicts]
+            said = f"{path} has blocks that only you may replace: {problems[0].said}"
+            raise StageError(said, suggestion="Replace them with --overwrite.", problems=problems)
         return StageOutput(
             document={"/spec_file": path, "/structure": plan.structure},
             files={path: plan.data},
-            warnings=tuple(f"{name}{architect.KEPT}" for name in plan.kept),
             answer={"spec_file": path, "structure": plan.structure},
         )
 
@@ -171,11 +167,11 @@ def discover(given: StageInput) -> StageOutput:
 
 
 def analyze(given: StageInput) -> StageOutput:
-    from moot.packs.rspec.analysis import analyze as analysed
+    from moot.packs.rspec.analyzer import analyze as analysed
 
     document = document_of(given)
     mtime = given.mtimes.get(given.path("source"), 0) // 1_000_000_000
-    found = analysed(document, given.file("source") or b"", mtime, given.parameters, _slug(given))
+    found = analysed(document, given.file("source") or b"", mtime, _slug(given))
     if found.skip:
         return StageOutput(skip=found.skip)
     return stage_documents.analysis_output(document, found.data, found.warnings)
@@ -192,7 +188,7 @@ def implement_nothing(given: StageInput) -> StageOutput:
     """Skip the stage if there is nothing to implement; otherwise the agent does the work."""
     if structure_of(given)["methods"]:
         return StageOutput()
-    return StageOutput(skip=ALL_KEPT if _is_planned(document_of(given)) else NOT_SELECTED)
+    return StageOutput(skip=NOT_SELECTED)
 
 
 def _is_planned(document: Mapping[str, Any]) -> bool:
@@ -274,7 +270,7 @@ class RspecPipeline(Pipeline):
         The analysis: the time of the source's last change, and its version. The review: the command that runs RSpec.
         """
         if given.stage.name == ANALYZER:
-            from moot.packs.rspec.analysis import VERSION
+            from moot.packs.rspec.analyzer import VERSION
 
             time = str(given.mtimes.get(given.path("source"), 0))
             return {"the time of the source": time, "the version of the analysis": VERSION}
@@ -288,9 +284,9 @@ class RspecPipeline(Pipeline):
         match given.stage.name:
             case "isolation-decider" if around.level and "command" not in earlier.inputs:
                 return late_choices.level_applies(document, str(given.parameters["project_type"]), around.level)
-            case "test-architect" if choice := around.choices.get("*"):
+            case "test-architect" if around.choices:
                 done = frozenset(given.parameters.get("done") or ())
-                return late_choices.existing_applies(document, given.file("spec"), around.written(), choice, done)
+                return late_choices.existing_applies(document, given.file("spec"), around.written(), done)
             case "test-reviewer":
                 return self._review_is_stale(given, document, earlier)
         return ""
@@ -333,7 +329,7 @@ def output_of(given: StageInput, answer: Mapping[str, Any]) -> StageOutput:
         return StageOutput(skip=read.skip_reason, warnings=warnings)
     document = given.document or {}
     if agent == ANALYZER:
-        return stage_documents.analysis_output(document, read.data, warnings)
+        return stage_documents.analysis_output(document, read.data, warnings, given.file("source") or b"")
     changes: dict[str, Any] = {}
     if agent == ISOLATION:
         changes = stage_documents.configured(document, read.data["methods"])

@@ -37,6 +37,7 @@ _OTHER_SCOPES = frozenset(("method", "singleton_method", "class", "module", "sin
 _NO_STATEMENT = frozenset(("comment", "heredoc_body"))
 _LISTS = frozenset(("body_statement", "block_body", "then", "else", "begin", "parenthesized_statements"))
 _BLOCKS = frozenset(("block", "do_block", "lambda"))
+_SCOPES = _BLOCKS | {"while", "until", "for", "while_modifier", "until_modifier", "rescue"}
 
 
 class Branch(Record):
@@ -64,6 +65,7 @@ class Conditional(Record):
     modifier: bool
     guard: bool  # its only effect is to leave
     in_block: bool  # inside a block or lambda: `return` leaves the method, `next` only the block
+    scope: tuple[int, int] | None  # the bytes of the innermost block, loop or rescue around it: it may not be run
     last: bool  # the method does nothing after it
     condition: Expression | None
     branches: tuple[Branch, ...]
@@ -87,6 +89,7 @@ class _Place(Record):
     sink: list[_Open]
     in_block: bool
     last: bool
+    scope: tuple[int, int] | None = None
 
 
 class _Open:
@@ -153,18 +156,19 @@ def conditionals_in(root: Node) -> tuple[Conditional, ...]:
 def _children(node: Node, place: _Place) -> Iterator[tuple[Node, _Place]]:
     children = node.named_children
     inner = place
-    if node.type in _BLOCKS:
-        inner = _Place(sink=place.sink, in_block=True, last=False)
+    if node.type in _SCOPES:
+        within = place.in_block or node.type in _BLOCKS
+        inner = _Place(place.sink, within, last=False, scope=(node.start_byte, node.end_byte))
     statements = [one for one in children if one.type not in _NO_STATEMENT]
     final = statements[-1] if statements and node.type in _LISTS else None
     for child in children:
         last = inner.last and final is not None and child.id == final.id
-        yield child, inner if last == inner.last else _Place(sink=inner.sink, in_block=inner.in_block, last=last)
+        yield child, inner if last == inner.last else inner.replace(last=last)
 
 
 def _branches(one: _Open) -> Iterator[tuple[Node, _Place]]:
     """Add the branches of a conditional, and return what has to be searched: conditions first, then the bodies."""
-    outside = _Place(sink=one.place.sink, in_block=one.place.in_block, last=False)
+    outside = one.place.replace(last=False)
     if one.node.type in {"case", "case_match"}:
         parts = _of_case(one.node)
     elif one.node.type in _MODIFIERS:
@@ -191,7 +195,7 @@ def _branches(one: _Open) -> Iterator[tuple[Node, _Place]]:
         for condition in conditions:
             yield condition, outside
         if body is not None:
-            yield body, _Place(sink=nested, in_block=one.place.in_block, last=one.place.last)
+            yield body, one.place.replace(sink=nested)
 
 
 _Part = tuple["dict[str, Any]", "list[Node]", "Node | None"]
@@ -276,6 +280,7 @@ def _close(one: _Open) -> Conditional:
         modifier=node.type in _MODIFIERS,
         guard=_is_guard(form, branches),
         in_block=one.place.in_block,
+        scope=one.place.scope,
         last=one.place.last,
         condition=None if tested is None else expression(tested),
         branches=branches,
