@@ -3,11 +3,14 @@
 It does the work of factory-agent or test-implementer, whichever the prompt asks for: honestly, or not.
 """
 
+import json
 import os
 import re
 import sys
 import time
 from pathlib import Path
+
+import yaml
 
 
 def paths(prompt: str, role: str) -> list[Path]:
@@ -33,7 +36,7 @@ def make_factories(prompt: str) -> None:
 
 
 def fill(text: str) -> str:
-    text = text.replace("# {SETUP_CODE}", "let(:value) { [described_class].size }").replace('"{THRESHOLD_VALUE}"', "1")
+    text = re.sub(r"# \{SETUP_CODE\}.*", "let(:value) { [described_class].size }", text)
     return text.replace('skip "{EXPECTATION}"', "expect(value).to eq(1)")
 
 
@@ -123,23 +126,58 @@ def implement(prompt: str, behaviour: str) -> None:
 
 
 def reword(prompt: str, behaviour: str) -> None:
+    """Put words in the place of placeholders, and say what the file has then."""
     (spec,) = paths(prompt, "spec")
-    text = spec.read_text().replace('it "sets stock"', 'it "lowers the stock"')
+    numbers = iter(range(1, 10_000))
+    text = re.sub(r"\{CONDITION\}", lambda _: f"case {next(numbers)} holds", spec.read_text())
+    text = re.sub(r"\{BEHAVIOR_DESCRIPTION\}", lambda _: f"does thing {next(numbers)}", text)
     if behaviour == "beside" and "is mine" not in text:
         text = meanwhile(text)
     if behaviour == "recodes":
         text = text.replace("# {SETUP_CODE}", "# done", 1)
     spec.write_text(text)
-    contexts = [("at least copies", "leaf", "lowers the stock"), ("below copies", "terminal", "raises argument error")]
-    lines = ["status: success", f"spec_file: {spec}", "structure:", "  describe: Book", "  methods:"]
-    lines += ['    - name: "#sell"', "      contexts:"]
-    for name, kind, example in contexts:
-        lines += [
-            f"        - name: when stock is {name}",
-            f"          {kind}: true",
-            f"          examples: [{example}]",
-        ]
-    say("\n".join(lines))
+    document = yaml.safe_load(re.findall(r"```yaml\n(.*?)```", prompt, re.DOTALL)[0])
+    answer = {"status": "success", "spec_file": str(spec), "structure": structure(text, document)}
+    say(yaml.safe_dump(answer, sort_keys=False))
+
+
+def structure(text: str, document: dict) -> dict:
+    """The contexts and examples of the methods that the document has."""
+    ends = {
+        (f"{'.' if method['type'] == 'class' else '#'}{method['name']}", one["name"], str(value["value"]))
+        for method in document["methods"]
+        for one in method["characteristics"]
+        for value in one["values"]
+        if value["terminal"]
+    }
+    names = {f"{'.' if method['type'] == 'class' else '#'}{method['name']}" for method in document["methods"]}
+    found: dict = {"describe": "", "methods": []}
+    stack: list = []
+    for line in text.splitlines():
+        if match := re.match(r"( *)(RSpec\.describe|describe|context|it) (.*) do$", line):
+            indent, word, said = len(match[1]), match[2], match[3]
+            while stack and stack[-1][0] >= indent:
+                stack.pop()
+            if word == "RSpec.describe":
+                found["describe"] = said.strip("\"'")
+                continue
+            node = {"name": json.loads(said)} if said.startswith('"') else {"name": said.strip("'")}
+            if word == "describe" and node["name"] in names:
+                found["methods"].append({**node, "contexts": []})
+                stack = [(indent, found["methods"][-1]["contexts"], None)]
+            elif word == "context" and stack:
+                if stack[-1][2] is not None:
+                    stack[-1][2].pop("examples", None), stack[-1][2].pop("leaf", None)
+                    stack[-1][2].setdefault("children", stack[-1][1])
+                stack[-1][1].append(node)
+                stack.append((indent, [], node))
+                node |= {"leaf": True, "examples": []}
+            elif word == "it" and stack:
+                stack[-1][2]["examples"].append(node["name"])
+        elif (match := re.match(r" *# \{SETUP_CODE\} (.*): (.*)$", line)) and stack:
+            end = (found["methods"][-1]["name"], match[1], match[2]) in ends
+            stack[-1][2].update({"terminal": stack[-1][2].pop("leaf")} if end else {})
+    return found
 
 
 def silent_about(source: Path) -> bool:
@@ -151,7 +189,9 @@ def silent_about(source: Path) -> bool:
 def main() -> None:
     prompt, behaviour = sys.stdin.read(), sys.argv[1]
     with open("../agents.log", "a", encoding="utf-8") as file:
-        file.write(f"{prompt.split('.')[0]}: {paths(prompt, 'source')[0]}\n")
+        # The wording is no part of what most tests are about.
+        if "You are test-architect" not in prompt:
+            file.write(f"{prompt.split('.')[0]}: {paths(prompt, 'source')[0]}\n")
     prompts = Path("../prompts")
     prompts.mkdir(exist_ok=True)
     (prompts / f"{len(list(prompts.iterdir()))}.md").write_text(prompt)

@@ -48,7 +48,8 @@ class Shop:
         self.git("commit", "-q", "-m", "changes")
         honest, other = ([sys.executable, "agent.py", one] for one in ("honest", behaviour))
         limit = f"timeout = {timeout!r}"
-        table = f"factory-agent = {honest!r}\ntest-implementer = {{ command = {other!r}, {limit} }}\n"
+        table = f"test-architect = {honest!r}\nfactory-agent = {honest!r}\n"
+        table += f"test-implementer = {{ command = {other!r}, {limit} }}\n"
         Workspace.init(str(self.root), packs=["rspec"]).close()
         with (self.root / "moot.toml").open("a") as file:
             file.write(f"\n[run.rspec]\n{table}\n{settings}")

@@ -232,8 +232,13 @@ def test_a_block_a_loop_or_a_rescue_narrows_nothing_behind_it() -> None:
         *("rescue Late", "  raise if strict?", "  log(1) if loud?"),
     )
     assert {name: link[1] for name, link in links(found).items()} == {
-        "item_sold": None, "item_big": "item_sold", "tired": None, "fast": "tired", "late": None,
-        "strict": None, "loud": "strict",
+        "item_sold": None,
+        "item_big": "item_sold",
+        "tired": None,
+        "fast": "tired",
+        "late": None,
+        "strict": None,
+        "loud": "strict",
     }
 
 

@@ -160,6 +160,18 @@ def spec_problems(structure: Mapping[str, Any], data: bytes) -> Iterator[tuple[s
             yield f"{method['name']}: {text}", block.group.line
 
 
+def kinds(structure: Mapping[str, Any]) -> list[Any]:
+    """The contexts of a structure without their words."""
+
+    def of(contexts: Sequence[Mapping[str, Any]]) -> list[Any]:
+        return [
+            [sorted(one.keys() - {"name"}), of(one.get("children", ())), len(one.get("examples", ()))]
+            for one in contexts
+        ]
+
+    return [(method["name"], of(method["contexts"])) for method in structure["methods"]]
+
+
 def unworded(structure: Mapping[str, Any], data: bytes) -> Iterator[tuple[str, int]]:
     """The placeholders in the blocks of the structure that still stand for words."""
     found = blocks_of(data, structure["describe"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from moot.packs.rspec import architect, factory_checks, implementer, stage_documents, untouched
+from moot.packs.rspec import architect, contexts, factory_checks, implementer, stage_documents, untouched
 from moot.packs.rspec.agents import ARCHITECT, IMPLEMENTER, selected_methods
 from moot.packs.rspec.document_check import REMNANTS, check_document
 from moot.packs.rspec.rspec_runs import run_rspec
@@ -53,6 +53,8 @@ def spec_shows_the_structure(_before: StageInput, after: StageInput) -> Iterator
     path = after.path("spec")
     for text, line in architect.spec_problems(structure_of(after), after.file("spec") or b""):
         yield Problem(text, path, line)
+    if architect.kinds(contexts.structure_of(document_of(after))) != architect.kinds(structure_of(after)):
+        yield Problem("the structure has other contexts or examples than the characteristics", key="structure")
     for text, line in architect.unworded(structure_of(after), after.file("spec") or b""):
         remedy = f"Only an agent can word it: in moot.toml, [run.rspec] test-architect = {EXAMPLE}."
         yield Problem(text, path, line, remedy=remedy)

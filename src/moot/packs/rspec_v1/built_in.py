@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import os
 
-from moot.packs.rspec_v1 import places
+from moot.core.errors import Refused
 from moot.packs.rspec_v1.criteria import SPEC
 from moot.packs.rspec_v1.method_block import NoBlock
-from moot.packs.rspec_v1.placing import CannotPlace, placed
 from moot.packs.rspec_v1.review_report import missing_rules, render
 from moot.packs.rspec_v1.reviewing import review
 from moot.packs.rspec_v1.shipped import rules
-from moot.packs.rspec_v1.skeleton import skeleton_of
+from moot.packs.rspec_v1.skeleton import spec_with_skeleton
 from moot.packs.rspec_v1.validation import validate
 from moot.packs.ruby.regular_files import read_regular
-from moot.packs.ruby.spec_tree import parse_spec
 from moot.pipelines.contract import Problem, StageError, StageOutput
 
 TYPE_CHECKING = False
@@ -53,24 +51,18 @@ def validate_document(given: StageInput) -> StageOutput:
 # --- skeleton --------------------------------------------------------------------------------------------------------
 
 
-def generate_skeleton(given: StageInput, existing: str = "") -> StageOutput:
-    """Write the skeleton. `existing`: what to do with a block that is there already."""
+def generate_skeleton(given: StageInput, existing: str = "", written: bytes | None = None) -> StageOutput:
+    """Write the skeleton. `existing`: what to do with a block that is there already. `written`: see `placed`."""
     document, path = given.document or {}, given.path(SPEC)
-    block = skeleton_of(document)
+    helper, overwrite = helper_of(given.target.root) or "", existing == "overwrite"
     try:
-        data = placed(
-            document,
-            block,
-            given.file(SPEC),
-            helper=helper_of(given.target.root),
-            choice=existing,
-            foreign=_foreign(given),
-        )
-    except CannotPlace as refused:
-        ask = "Repeat with --existing overwrite, append or cancel." if refused.asks else "Correct the file first."
-        where = Problem(str(refused), path=path, line=refused.line)
-        raise StageError(f"{path}: {refused}", problems=[where], suggestion=ask, asks=refused.asks) from refused
-    return StageOutput(document={"/automation/skeleton_file": path}, files={path: data}, warnings=block.warnings)
+        made = spec_with_skeleton(document, given.file(SPEC), written, overwrite=overwrite, helper=helper)
+    except Refused as refused:
+        raise StageError(refused.message, suggestion=refused.remedy) from refused
+    for one in made.conflicts:
+        where = Problem(f"{one.method}: {one.why}", path=path, line=one.line)
+        raise StageError(where.said, problems=[where], suggestion="Replace it with --overwrite.")
+    return StageOutput(document={"/automation/skeleton_file": path}, files={path: made.data})
 
 
 def helper_of(root: str) -> str | None:
@@ -84,18 +76,6 @@ def helper_of(root: str) -> str | None:
     if not present or any(present[0] in option for option in options):
         return None
     return present[0]
-
-
-def _foreign(given: StageInput) -> str:
-    """The other source that an existing spec file belongs to, or nothing."""
-    data, target = given.file(SPEC), (given.document or {}).get("target") or {}
-    if data is None:
-        return ""
-    groups = parse_spec(data).groups
-    if not groups or any((one.constant or "").removeprefix("::") == target.get("class") for one in groups):
-        return ""
-    others = [one for one in places.sources_of(given.path(SPEC)) if one != target.get("file")]
-    return next((one for one in others if os.path.isfile(os.path.join(given.target.root, one))), "")
 
 
 # --- reviewer --------------------------------------------------------------------------------------------------------

@@ -6,7 +6,6 @@ A stage's code is imported when it runs: a run that reuses everything needs none
 from __future__ import annotations
 
 from moot.core.errors import Usage
-from moot.core.json_codec import dumps
 from moot.core.text import command_line
 from moot.packs.rspec_v1 import analysis, programs
 from moot.packs.rspec_v1.project_state import project_files, project_state, state_after
@@ -57,7 +56,7 @@ class RspecV1Pipeline(Pipeline):
         "rest-is-kept": _late("rest_criteria", "rest_is_kept"),
         "words-are-chosen": _late("criteria", "words_are_chosen"),
         "language-rules-hold": _late("criteria", "language_rules_hold"),
-        "positive-contexts-first": _late("criteria", "positive_contexts_first"),
+        "first-states-first": _late("criteria", "first_states_first"),
         "tree-is-kept": _late("criteria", "tree_is_kept"),
         "descriptions-are-kept": _late("criteria", "descriptions_are_kept"),
         "examples-are-kept": _late("criteria", "examples_are_kept"),
@@ -122,16 +121,15 @@ class RspecV1Pipeline(Pipeline):
     def also(self, given: StageInput) -> Mapping[str, str]:
         """What else a result depends on.
 
-        The analysis: the time of the source's last change, so that a touched source is analysed again, its version, and
-        the setting that it uses. The polisher, which runs RSpec and a linter: how they are started, and, for a command,
+        The analysis: the time of the source's last change, so that a touched source is analysed again, and its version.
+        The polisher, which runs RSpec and a linter: how they are started, and, for a command,
         everything that they may read. The built-in one records the files itself, see `stale`.
         """
         root, source = given.target.root, given.path("source")
         match given.stage.name:
             case "analyzer":
                 found = {f"mtime of {source}": str(given.mtimes[source])} if source in given.mtimes else {}
-                progressions = dumps([list(one) for one in self.settings["progressions"]])
-                return {**found, "the version of the analysis": analysis.VERSION, "the progressions": progressions}
+                return {**found, "the version of the analysis": analysis.VERSION}
             case "polisher":
                 used = {"the commands of the programs": programs.identity(root, self.settings)}
                 by_command = "polisher" in self.commanded
@@ -223,7 +221,7 @@ class RspecV1Pipeline(Pipeline):
         from moot.packs.rspec_v1 import analyzing
 
         self.analysed = True
-        return analyzing.run_analysis(given, self.cached, self.settings["progressions"])
+        return analyzing.run_analysis(given, self.cached)
 
     def _polish(self, given: StageInput) -> StageOutput:
         from moot.packs.rspec_v1 import polisher

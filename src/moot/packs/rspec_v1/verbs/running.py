@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from moot.api.catalogue import Param, Verb
-from moot.core.errors import MootError, Refused
+from moot.core.errors import MootError
 from moot.packs.rspec_v1.locating import PACK
-from moot.packs.rspec_v1.placing import CANCEL, CHOICES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -97,8 +96,6 @@ def _performed(
     call: Call, request: Request, options: Sequence[RunOptions], existing: str | None, wanted: str
 ) -> Answer:
     """Run the stages, with a line for each step on standard error, and the path of the result on standard output."""
-    if existing == CANCEL:
-        raise Refused("cancelled", "Cancelled: nothing was changed.", "Repeat it with overwrite or append.")
     from moot.packs.rspec_v1.caching import CORRUPTED
     from moot.packs.rspec_v1.document_faults import put_aside
     from moot.packs.rspec_v1.sessions import cache_verdict, pipeline_for, remembered
@@ -111,7 +108,7 @@ def _performed(
         call.warn("rspec_folder", warning)
     known = remembered(call, request)
     try:
-        reason = cache_verdict(call, request, known).reason
+        reason = cache_verdict(request, known).reason
     except OSError:  # the analyzer says that there is no source
         reason = "metadata not found"
     whole = not any(one.only or one.resume for one in options)
@@ -158,8 +155,8 @@ _LEVEL = Param(
 )
 _EXISTING = Param(
     "existing",
-    "What to do if the spec file already has the block of the method, or belongs to another source.",
-    choices=CHOICES,
+    "What to do if the spec file already has a block of the method that moot did not write, or that was edited.",
+    choices=("overwrite",),
 )
 _WAIT = Param("wait", "Wait while another process works on the target, instead of refusing.", type="flag")
 _SOURCE = Param("path", "The source file.", positional=True, required=True)
