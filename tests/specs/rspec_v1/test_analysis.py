@@ -179,7 +179,8 @@ def test_entries_nest_as_in_the_code():
         ("e", "c", "x", 3),
         ("g", "c", "other", 3),
     ]
-    body = "return unless a?\nitems.each { |i| next if i.gone? }\ncase k\nwhen 1 then return\nwhen 2 then b\nelse c\nend\nd if e?"
+    body = "return unless a?\nitems.each { |i| next if i.gone? }\ncase k\nwhen 1 then return\nwhen 2 then b\n"
+    body += "else c\nend\nd if e?"
     assert [(one[0], one[3], one[4], one[5]) for one in entries(body)] == [
         ("a", None, None, 1),
         ("i_gone", "a", "a", 2),

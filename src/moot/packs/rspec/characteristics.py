@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from moot.core.errors import Refused
 from moot.core.record import Record
-from moot.packs.rspec.conditions import BOOLEAN, ENUM, LITERALS, Tested, chain_of, choice_of, parts_of
+from moot.packs.rspec.conditions import BOOLEAN, ENUM, LITERALS, RANGE, Tested, chain_of, choice_of, parts_of
 from moot.packs.ruby.conditionals import conditionals
 from moot.packs.ruby.method_code import assigned_values
 
@@ -151,7 +151,7 @@ class _Walk:
             )
         made = Characteristic(tested, self._free(tested.name), parent, when)
         made.lines = (one.first_line, one.last_line)
-        made.source = self._origin(tested.subject) if tested.name or tested.kind == ENUM else None
+        made.source = self._origin(tested.subject) if tested.name else None
         if made.source is not None:
             made.kind = ENUM if len(made.values) > 2 else BOOLEAN
             if made.kind == BOOLEAN:
@@ -222,7 +222,7 @@ def _either(values: Sequence[Expression]) -> Expression | None:
 def _collapse(made: Characteristic, tested: Tested) -> None:
     """Make the two flows of an external result true and false."""
     for value, flow in zip(made.values, (True, False), strict=True):
-        if tested.kind not in (BOOLEAN, "presence") and value.description != "{CONDITION}":
+        if tested.kind in (ENUM, RANGE):
             value.description = f"{tested.name.replace('_', ' ')} {value.description}"
         value.value = flow
 

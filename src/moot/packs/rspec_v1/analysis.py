@@ -10,7 +10,7 @@ from moot.core.errors import Unknown, Usage
 from moot.core.record import Record
 from moot.packs.rspec.analyzer import dependencies_of
 from moot.packs.rspec.characteristics import characteristics_of
-from moot.packs.rspec.conditions import BOOLEAN, CONDITION, PRESENCE
+from moot.packs.rspec.conditions import BOOLEAN, PRESENCE
 from moot.packs.rspec_v1.test_levels import level_of
 from moot.packs.ruby.declarations import declarations
 from moot.packs.ruby.syntax import parse
@@ -82,6 +82,6 @@ def _state(one: Characteristic, value: Value) -> str:
     """The words of the code for a value."""
     if one.kind not in (BOOLEAN, PRESENCE):
         return str(value.value)
-    if value.description == CONDITION:
+    if len({each.description for each in one.values}) < len(one.values):  # without words
         return one.name if value is one.values[0] else f"not_{one.name}"
     return value.description.replace(" ", "_")

@@ -119,11 +119,13 @@ def words_are_chosen(_before: StageInput, after: StageInput) -> Iterator[Problem
 def first_states_first(_before: StageInput, after: StageInput) -> Iterator[Problem]:
     """The context of a characteristic's first state stands before its others. Comments tell which context is which."""
     block = found_block(after)
+    data = block.spec.data if block is not None else b""
     first = {entry["name"]: f"{entry['name']}: {entry['states'][0]}" for entry in characteristics_of(after)}
     for group in block.group.walk() if block is not None else ():
         told: set[str] = set()
         for one in contexts_of(group):
-            state = one.body.partition(f"# {SETUP} ")[2].partition("\n")[0].strip()
+            text = data[one.start : one.end].decode("utf-8", "replace")
+            state = text.partition(f"# {SETUP} ")[2].partition("\n")[0].strip()
             name = next((name for name in first if state.startswith(f"{name}: ")), "")
             if name and name not in told and state != first[name]:
                 yield problem(after, one.line, f"'{one.text}' stands before the context of {first[name]}")
