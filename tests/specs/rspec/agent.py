@@ -40,10 +40,13 @@ def fill(text: str) -> str:
     return text.replace('skip "{EXPECTATION}"', "expect(value).to eq(1)")
 
 
+def document_in(prompt: str) -> dict:
+    return yaml.safe_load(prompt.partition("## The document\n\n```yaml\n")[2].partition("```")[0])
+
+
 def blocks(prompt: str) -> list[str]:
     """The names of the methods in the structure of the prompt's document."""
-    part = prompt.partition("\nstructure:")[2].partition("\nautomation:")[0]
-    return re.findall(r"""^ {2,4}- name: ["']?([#.][^"'\n]+)""", part, re.MULTILINE)
+    return [method["name"] for method in document_in(prompt)["structure"]["methods"]]
 
 
 def examples(spec: Path, names: list[str]) -> int:
@@ -136,7 +139,7 @@ def reword(prompt: str, behaviour: str) -> None:
     if behaviour == "recodes":
         text = text.replace("# {SETUP_CODE}", "# done", 1)
     spec.write_text(text)
-    document = yaml.safe_load(re.findall(r"```yaml\n(.*?)```", prompt, re.DOTALL)[0])
+    document = document_in(prompt)
     answer = {"status": "success", "spec_file": str(spec), "structure": structure(text, document)}
     say(yaml.safe_dump(answer, sort_keys=False))
 
