@@ -160,10 +160,10 @@ def test_a_question_that_is_no_longer_needed_costs_no_result(covered: Shop) -> N
     swap(SPEC, "expect(value).to eq(1)", "expect(value).to eq(1) # mine")(covered)
     assert isinstance(covered.cover(), CoverReport)
     before, mine = calls(covered), covered.file(SPEC)
-    swap(DOCUMENT, "raises argument error", "raises an error")(covered)
+    swap(DOCUMENT, "raises ArgumentError", "raises an error")(covered)
     stopped = covered.cover()
     assert (stopped.status, stopped.reason) == ("waiting", "existing")
-    swap(DOCUMENT, "raises an error", "raises argument error")(covered)
+    swap(DOCUMENT, "raises an error", "raises ArgumentError")(covered)
     assert isinstance(covered.cover(), CoverReport)
     assert ran(covered) == []
     assert calls(covered) == before

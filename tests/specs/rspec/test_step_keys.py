@@ -120,7 +120,7 @@ CHANGES: list[tuple[str, Callable[[Shop], None], list[str]]] = [
     ("the kind of a class that it names", append("app/models/copies.rb", "class Copies\nend\n"), [ANALYZER]),
     ("a factory of its own", append(FACTORIES, "# mine\n"), [REVIEWER]),
     ("a comment in the spec", append(SPEC, "# mine\n"), ALL[6:]),
-    ("a behaviour in the document", swap(DOCUMENT, "raises argument error", "raises an error"), ALL[3:]),
+    ("a behaviour in the document", swap(DOCUMENT, "raises ArgumentError", "raises an error"), ALL[3:]),
     ("a key of the document that nobody knows", append(DOCUMENT, "note: mine\n"), NONE),
     ("nothing after all of that", nothing, NONE),
 ]

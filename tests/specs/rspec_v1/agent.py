@@ -41,12 +41,13 @@ def architect(text: str) -> str:
 
 def implement(text: str, user: str = "", *, untidy: bool = False) -> str:
     """Fill in setup and expectations."""
-    lines, state = [], ""
+    lines, state, fresh = [], "", False
     for line in text.splitlines():
         indent = line[: len(line) - len(line.lstrip())]
         if "TODO: implementer" in line:
+            fresh = True
             continue
-        if "let(:payment_instance)" in line:
+        if fresh and "let(:payment_instance)" in line:
             lines += [line, f"{indent}let(:amount) {{ 5 }}"]
         elif "{SETUP_CODE} " in line:
             state = line.partition("{SETUP_CODE} ")[2]

@@ -17,7 +17,7 @@ LARGE = "expect(result).to eq(:large)"
 MINE = f"{LARGE} # mine, and better"
 CHECKS = "polisher reviewer"
 AGENTS = "architect implementer"
-BLOCK = r"  describe '#process' do\n.*?\n  end\n"
+BLOCK = r'  describe "#process" do\n.*?\n  end\n'
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def test_a_context_that_a_person_adds_is_an_edit_as_well(finished: Shop) -> None
     lines = ("let(:user) { User.new(true) }", "let(:amount) { 3 }", "", "it('pays') { expect(result).to eq(:small) }")
     inner = "".join(f"      {line}\n" if line else "\n" for line in lines)
     own = f"    context 'when it rains' do\n{inner}    end\n"
-    edit(finished, "    context 'when NOT", f"{own}\n    context 'when NOT")
+    edit(finished, '    context "when NOT', f'{own}\n    context "when NOT')
     assert ran(finished.run()) == CHECKS
     assert own in finished.read(SPEC)
 
@@ -98,7 +98,7 @@ def test_if_the_source_changes_the_agents_go_on_with_the_edit_and_it_stays_a_ver
 @pytest.mark.proves("S1-HARD-04")
 def test_another_method_in_the_same_spec_needs_no_agent_again(finished: Shop) -> None:
     assert finished.rspec("run", SOURCE, "refund").code in (0, 2)
-    assert "describe '#refund'" in finished.read(SPEC)
+    assert 'describe "#refund"' in finished.read(SPEC)
     assert ran(finished.run()) == CHECKS
     assert "process" in finished.read(REPORT)
     assert "architect passed" not in finished.rspec("run", SOURCE, "refund").err
@@ -124,7 +124,7 @@ def test_a_repetition_that_is_refused_leaves_a_finished_method_finished(finished
     whole = finished.read(SPEC)
     said = finished.run("--again")
     assert said.code == 1
-    assert "already has the block `describe '#process'`" in said.err
+    assert "#process: moot did not write it" in said.err
     said = finished.run()
     assert ran(said) == ""
     assert finished.read(SPEC) == whole

@@ -66,7 +66,7 @@ def test_an_error_is_appended_to_those_of_other_stages_and_replaces_that_of_its_
     for _ in range(2):
         shop.write(SPEC, own)
         assert shop.run("--again").code == 1
-        second = f"skeleton: {SPEC}: it already has the block `describe '#process'`"
+        second = f"skeleton: {SPEC}:2: #process: moot did not write it"
         assert shop.document()["automation"]["errors"] == [first, second]
     shop.agents(architect="odd_error")
     assert shop.run("--again", "--existing", "overwrite").code == 1
@@ -100,5 +100,5 @@ def test_an_error_of_a_stage_without_an_agent_is_noted_as_well(staffed: Shop) ->
     said = staffed.run()
     assert (said.code, said.out) == (1, "")
     [note] = staffed.document()["automation"]["errors"]
-    assert note == f"skeleton: {SPEC}: it already has the block `describe '#process'`"
+    assert note == f"skeleton: {SPEC}:2: #process: moot did not write it"
     assert SOURCE in said.err

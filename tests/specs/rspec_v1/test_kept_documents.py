@@ -30,7 +30,7 @@ def test_a_context_that_was_removed_before_architect_fails_it(staffed: Shop) -> 
     staffed.rspec("analyzer", SOURCE, "process")
     assert staffed.rspec("architect", SOURCE).code in (0, 2)
     text = staffed.read(SPEC)
-    shorter = re.sub(r"\n +context 'when NOT.*?\n    end\n", "\n", text, flags=re.DOTALL)
+    shorter = re.sub(r'\n +context "when NOT.*?\n    end\n', "\n", text, flags=re.DOTALL)
     assert shorter != text
     staffed.write(SPEC, shorter)
     for words in (("run", SOURCE, "process"), ("architect", SPEC)):
