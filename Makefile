@@ -21,7 +21,7 @@ packages: ## install the system packages that the tests need (as root on Debian;
 setup-bench: setup
 	@tools/setup bench
 
-demo: setup ## watch four agents build a program, in about a minute (SHOW=orchestrator, gsd: agents that know only files; SHOW=rspec: tests for Ruby)
+demo: setup ## watch four agents build a program, in about a minute (SHOW=orchestrator, gsd: agents that know only files; SHOW=specflow: waves of agents; SHOW=rspec: tests for Ruby)
 	@$(BIN)/python demo/run.py $(if $(SHOW),--show $(SHOW))
 
 test: packages check ## run all checks, then the whole test suite

@@ -31,6 +31,7 @@ import parsing
 import sending
 import staging
 import starting
+import teaming
 import watching
 from workspaces import Stage
 
@@ -53,6 +54,7 @@ PARTS = {
     "emitting": emitting.measure,
     "absorbing": absorbing.measure,
     "parsing": parsing.measure,
+    "teaming": teaming.measure,
 }
 SIZES = {size.name: size for size in (common.FULL, common.QUICK, common.SMOKE)}
 

@@ -3,6 +3,7 @@
     make demo                       four agents build one small program together
     make demo SHOW=orchestrator     a team lead and a developer that know only the files of their protocol
     make demo SHOW=gsd              executors of plans that know only the event file of their protocol
+    make demo SHOW=specflow         waves of agents, one for each issue, with gates between them
     make demo SHOW=rspec            agents that write RSpec tests for a branch of a Ruby project
     .venv/bin/python demo/run.py --help
 

@@ -88,6 +88,18 @@ COMPOSED = {
         "Correct it, or re-run rspec-analyzer.",
     ),
     "not_a_spec": ("The file has no RSpec examples, or is not valid Ruby.", ""),
+    "issues_blocked": (
+        "Issues of the wave are blocked, and nothing else is left to do; the error lists them with their reasons.",
+        "Resume, reassign or defer each with `moot specflow decide`, then run the wave again.",
+    ),
+    "wrong_operation": (
+        "A message of the catalogue was sent by the wrong operation: a direct one by broadcast, or the other way.",
+        "Use the operation that the error names.",
+    ),
+    "wave_open": (
+        "The wave is not complete; the error lists its open issues and gates.",
+        "Let it end, or stop it with `moot specflow request-shutdown --abort REASON`.",
+    ),
     "no_backup": ("The file is not an intact backup.", ""),
     "no_current_task": ("The caller has no task, or more than one.", ""),
     "not_sound": ("`moot verify` found problems; the error lists them.", ""),

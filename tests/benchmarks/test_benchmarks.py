@@ -75,6 +75,11 @@ GOALS = {
     **{f"absorb.{form}.commits": "== 1" for form in ("feed", "entries")},
     **{f"absorb.{form}.per_second": None for form in ("feed", "entries")},
     **{f"absorb.{form}.against_insert": None for form in ("feed", "entries")},
+    "team.write": ">= 0.7",
+    "team.migration": ">= 0.5",
+    "team.migration_many": "<= 2",
+    "team.wave_parallel": "<= 1.5",
+    "team.wave_sequential": "<= 1.5",
     **{f"ruby.{what}": None for what in ("parse", "analyse", "ripper", "analyse_against_ripper")},
 }
 

@@ -57,6 +57,21 @@ def test_executors_that_know_only_the_event_file_finish_two_waves(tmp_path: Path
         assert step in text, text
 
 
+def test_a_lead_without_a_model_takes_three_issues_through_two_waves(tmp_path: Path) -> None:
+    said = played(tmp_path, "specflow")
+    in_order(
+        said,
+        "Yeats → all: TOUCHING_FILE src/lib/routes.py",
+        "Swift is in line for src/lib/routes.py",
+        "Swift holds src/lib/routes.py",
+        "Keane → Finn McCool: REGRESSION_RESULTS PASS",
+        "wave-1 is complete",
+        "Hamilton → Yeats: MIGRATION_ASSIGNED 3 migrations/3_wishes.sql",
+        "wave-2 is complete",
+        "ok   the tests of one issue failed once, and its agent was told which",
+    )
+
+
 @pytest.mark.skipif(shutil.which("ruby") is None, reason="ruby is not installed")
 @pytest.mark.skipif(shutil.which("rspec") is None, reason="rspec is not installed")
 def test_two_agents_cover_a_ruby_branch_in_two_waves_and_rspec_is_green(tmp_path: Path) -> None:

@@ -96,7 +96,7 @@ def test_a_limit_in_characters_holds_for_a_file(run: Command) -> None:
 # Every other text argument, and why it is taken as it is written.
 NO_PROSE = {
     "names and ids": {
-        *("affects", "agent", "affecting", "answer", "by", "client", "field", "handler", "holder"),
+        *("affects", "agent", "affecting", "answer", "by", "client", "doing", "field", "handler", "holder"),
         *("id", "ids", "key", "lifecycle", "name", "names", "needs", "owner", "pack", "provides", "receipt"),
         *("replaces", "report", "role", "task", "thing", "thread", "to", "what"),
     },

@@ -91,6 +91,7 @@ def steps_to_count(machine: Machine) -> tuple[int, int]:
     return found[0], steps
 
 
+@pytest.mark.proves("S3-HARD-06")
 def test_to_count_more_messages_takes_no_more_steps(machine: Machine) -> None:
     def write(number: int) -> None:
         names = [f"m-{number}-{i}" for i in range(number)]

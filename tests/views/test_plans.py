@@ -12,7 +12,7 @@ from moot.views.store import SQL, Store
 if TYPE_CHECKING:
     from pathlib import Path
 
-# What looks at everything on purpose: a person asked for the whole board, or all that waits.
+# What looks at everything on purpose: a person asked for the whole board, all that waits, or all that an agent said.
 WHOLE = {
     "everything",
     "everything_of_entity",
@@ -21,6 +21,7 @@ WHOLE = {
     "task_ids",
     "task_ids_by_state",
     "open_everywhere",
+    "messages_of_agent",
     "effects",
     "effect_counts",
 }

@@ -216,6 +216,9 @@ def message_lines(item: Letter, room: int | None = None, agent: str | None = Non
     if item.task is not None and item.thread == item.task and not item.stages:  # moot's own mail about a move
         said = command_line("task show", item.task)
         lines.append(f"see: {from_agent(said, agent) if agent else said}")
+    run = item.data.get("run") if item.data is not None and item.type not in WANTS else None
+    if isinstance(run, str) and run.startswith("run-"):  # the run that a pack's message is about
+        lines.append(f"see: {command_line('run show', run)}")
     lines += evidence_lines(item)
     if not item.stages and item.stage in ("stored", "offered", "acked"):
         if item.wants == "answer":

@@ -1,6 +1,6 @@
 """Text forms: one line of a protocol as data, and data as such a line.
 
-    REQUEST_MIGRATION #{issue:int} tables:[{tables:names}]
+    PICK #{order:int} shelves:[{shelves:names}]
 
 A form is fixed text with fields in it. It begins with a word, by which a text is recognised.
 - `int`: a whole number. It is read with and without a `#` before it, and written as in the form.

@@ -15,12 +15,13 @@ from __future__ import annotations
 
 import os
 import queue
+import select
 import time
 from concurrent.futures import ThreadPoolExecutor  # noqa: TID253 (this module itself is loaded on demand)
 from functools import partial
 
 from moot.core.deciders.run import INTERRUPTED, StartStage
-from moot.core.errors import Unavailable
+from moot.core.errors import Refused, Unavailable
 from moot.core.record import Record
 from moot.core.timestamps import parse
 from moot.place import locks
@@ -109,6 +110,7 @@ class Crew:
         self._bell, self._ring = os.pipe()
         os.set_blocking(self._bell, False)
         self._looked = 0.0
+        self._known: tuple[int, list[Run]] = (-1, [])
         self.closing = False
 
     def __enter__(self) -> Self:
@@ -137,8 +139,10 @@ class Crew:
     # --- members -----------------------------------------------------------------------------------------------------
 
     def runs(self) -> list[Run]:
-        """The open runs of members, oldest first."""
-        return [run for run in self._driving.open_runs() if run.repeats and _MEMBER in run.parameters]
+        """The open runs of members, oldest first. They are asked for often, so they are kept until the log grows."""
+        if (head := self._driving.engine.log.head()) != self._known[0]:
+            self._known = head, [run for run in self._driving.open_runs() if _MEMBER in run.parameters]
+        return self._known[1]
 
     def find(self, member: str, task: str | None) -> Run | None:
         """The open run of a member for this task."""
@@ -154,9 +158,8 @@ class Crew:
         return tuple(self._seats)
 
     def start(self, run: Run, turn: Turn) -> StageTry:
-        """Start the next turn of a member. Raises if its command is not allowed."""
-        setup, command = self._setup, turn.command
-        pinned, member = commands.granted(setup.consent, command), run.parameters[_MEMBER]
+        """Start the next turn of a member. One whose command is not allowed ends at once."""
+        setup, command, member = self._setup, turn.command, run.parameters[_MEMBER]
         start = StartStage(STAGE, turn.who, command.run, command.timeout, turn.reason)
         self._driving.do(run.id, start)
         lock = locks.CommandLock(setup.state, member)
@@ -174,7 +177,10 @@ class Crew:
             cancel=seat.forced,
             mark=lock.mark,
         )
-        self._attend(seat, partial(commands.run, pinned, given))
+        try:
+            self._attend(seat, partial(commands.run, commands.granted(setup.consent, command), given))
+        except Refused as error:
+            self._attend(seat, partial(_refused, f"{error.message} {error.remedy}"))
         return seat.tried
 
     def stop(self, *members: str, grace: float) -> None:
@@ -209,8 +215,11 @@ class Crew:
             locks.end_what_is_left(self._setup.state, ended.member)  # its files
 
     def wait(self, after: int, seconds: float = _BEAT) -> None:
-        """Wait until there is an event past `after`, a turn has ended, or the time is over. Five looks a second."""
-        time.sleep(max(0.0, self._looked + _LOOK - time.monotonic()))
+        """Wait until a turn has ended, there is an event past `after`, or the time is over.
+
+        Events alone give at most five looks a second.
+        """
+        select.select([self._bell], [], [], max(0.0, self._looked + _LOOK - time.monotonic()))
         if self._ended.empty():
             next(self._driving.engine.log.follow(after, seconds, self._bell), None)
         self._looked = time.monotonic()
@@ -257,3 +266,7 @@ class Crew:
                 pass  # its lease lasts longer than one beat
 
         return beat
+
+
+def _refused(why: str) -> None:
+    raise commands.CannotStart(why)

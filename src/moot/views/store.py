@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     State = TypeVar("State", bound=Record)
 
-VERSION = 38  # raise it with every change of schema.sql or of what is folded into it
+VERSION = 39  # raise it with every change of schema.sql or of what is folded into it
 
 # SQLite's errors for a damaged file or a failing disk. All others are bugs and propagate unchanged.
 _TROUBLE = (

@@ -65,10 +65,10 @@ class Desk(Protocol):
     def move(self, _work: Work, _task: Task, verb: str, _reason: str | None) -> tuple[str, ...]:
         return ("parked_often: once more",) if verb == "park" else ()
 
-    def address(self, text: str) -> str | None:
+    def address(self, _work: Work, text: str) -> str | None:
         return "@clerk" if text == "front desk" else None
 
-    def guard(self, actor: Actor, paths: Sequence[str]) -> None:
+    def guard(self, _work: Work, actor: Actor, paths: Sequence[str], *, committed: bool) -> None:  # noqa: ARG002
         if any(path.startswith("vault") for path in paths) and "clerk" not in actor.roles:
             raise Refused("vault", "Only clerks touch the vault.", "Ask a clerk.")
 

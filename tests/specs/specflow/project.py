@@ -69,7 +69,7 @@ class Project(AnyProject):
     def spawn(self, *numbers: int) -> Wave:
         """Plan these issues, and open their team."""
         self.plan(*map(issue, numbers or (50, 51)))
-        names = [m["name"] for m in self.session().engine.read() and self.wave_extra()["members"] if m.get("issue")]
+        names = [m["name"] for m in self.wave_extra()["members"] if m.get("issue")]
         self.ask("specflow spawn-team", name="Fianna", config={"agents": [{"name": n, "prompt": n} for n in names]})
         return self.wave()
 
@@ -82,7 +82,7 @@ class Project(AnyProject):
     def issue(self, number: int) -> Issue:
         return team.Issue.of_task(self.task(f"issue-{number}"))
 
-    def write(self, agent: str | None, to: str, message: str, **more: Any) -> Any:
+    def write(self, agent: str | None, to: str, message: str, **more: Any) -> Any:  # type: ignore[override]
         return self.ask("specflow write", agent, to=to, message=message, **more)
 
     def unwritten(self, agent: str | None, to: str, message: str) -> Refusal:

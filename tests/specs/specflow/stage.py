@@ -105,28 +105,39 @@ sys.exit(how != "passed")
 class Stage(Project):
     """A project with scripts for the commands of `[run.specflow]`, allowed on this machine."""
 
-    def play(self, *numbers: int, settings: str = "", issues: tuple[dict[str, Any], ...] = (), **scripts: str) -> Stage:
-        """Set the stage: scripts by command, and a plan of these issues."""
-        (self.root.parent / "desk").mkdir()
-        scripts = {"contracts": REPORT, "regression": REPORT, **scripts}
-        lines = ['packs = ["specflow"]', "[pack.specflow]", settings]
+    def play(
+        self,
+        *numbers: int,
+        settings: str = "",
+        issues: tuple[dict[str, Any], ...] = (),
+        words: dict[str, list[str]] | None = None,
+        **scripts: str,
+    ) -> Stage:
+        """Set the stage: scripts by command, with more `words`, and a plan of these issues."""
+        self.desk("").mkdir()
+        self.settings, self.words, self.scripts = settings, words or {}, {"contracts": REPORT, "regression": REPORT}
+        self.replay(**scripts)
+        self.plan(*(issues or map(issue, numbers)))
+        return self
+
+    def replay(self, **scripts: str) -> None:
+        """Change some scripts."""
+        self.scripts |= scripts
+        lines = ['packs = ["specflow"]', "[pack.specflow]", self.settings]
         lines += ['reports = { contracts = "reports/contracts.xml", regression = "reports/regression.xml" }']
         lines += ["[run.specflow]"]
-        for name, body in scripts.items():
-            self.script(name, body)
-            words = [sys.executable, f"tools/{name}.py", *([name] if name in ("contracts", "regression") else [])]
-            lines.append(f'{name} = {{ command = {json.dumps(words)}, timeout = "60s" }}')
+        for name, body in self.scripts.items():
+            is_gate = name in ("contracts", "journeys", "regression")
+            self.put(f"tools/{name}.py", (GATE if is_gate else PREAMBLE) + body)
+            command = [sys.executable, f"tools/{name}.py", *([name] if is_gate else self.words.get(name, []))]
+            lines.append(
+                f'{name} = {{ command = {json.dumps(command)}, timeout = "60s", env = ["CLAUDE_CODE_TEAM_NAME"] }}'
+            )
         self.put("moot.toml", "\n".join(lines) + "\n")
         self.put(".gitignore", "reports/\n")
         self.commit()
         self.session().workspace.reload()
         assert self.cli("allow", "--all", "--yes").code == 0
-        self.plan(*(issues or map(issue, numbers)))
-        return self
-
-    def script(self, name: str, body: str) -> None:
-        before = GATE if name in ("contracts", "regression") else PREAMBLE
-        self.put(f"tools/{name}.py", before + body)
 
     def drive(self, *words: str, code: int = 0) -> list[dict[str, Any]]:
         """`moot run specflow`, to its end. Returns what it said."""

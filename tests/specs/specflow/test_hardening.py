@@ -14,8 +14,6 @@ import pytest
 from tests.specs.orchestrator.project import LaterClock
 from tests.specs.specflow.project import HAMILTON, SWIFT, YEATS, Project
 
-proves = pytest.mark.proves
-
 
 def _numbers(project: Project) -> dict[str, list[str]]:
     """The numbers that were assigned, by request."""
@@ -25,7 +23,7 @@ def _numbers(project: Project) -> dict[str, list[str]]:
     return found
 
 
-@proves("S3-HARD-08", "S3-HARD-09", "S3-INSP-04", "S3-HARD-01")
+@pytest.mark.proves("S3-HARD-08", "S3-HARD-09", "S3-INSP-04", "S3-HARD-01")
 def test_fifty_requests_at_once_some_of_them_killed_give_fifty_numbers(fianna: Project) -> None:
     wanted = {f"table_{n}" for n in range(50)}
     chance = random.Random(7)
@@ -60,7 +58,7 @@ def test_fifty_requests_at_once_some_of_them_killed_give_fifty_numbers(fianna: P
     assert set(_numbers(fianna)) == set(requests)
 
 
-@proves("S3-HARD-07")
+@pytest.mark.proves("S3-HARD-07")
 def test_twenty_processes_that_claim_one_task_have_one_winner(make_project: Callable[..., Project]) -> None:
     project = make_project()
     free = project.ask("task add", title="Tidy up", lifecycle="specflow")["id"]
@@ -76,7 +74,7 @@ def test_twenty_processes_that_claim_one_task_have_one_winner(make_project: Call
     assert winner in project.refusal("task claim", loser, task=free).text
 
 
-@proves("S3-HARD-02", "S3-HARD-03", "S3-INSP-03")
+@pytest.mark.proves("S3-HARD-02", "S3-HARD-03", "S3-INSP-03")
 def test_a_message_that_was_fetched_and_not_confirmed_comes_again(fianna: Project) -> None:
     first = fianna.write(SWIFT, "db-coordinator", "QUERY_TABLE users", key="once")
     assert fianna.write(SWIFT, "db-coordinator", "QUERY_TABLE users", key="once")["id"] == first["id"]
@@ -99,14 +97,14 @@ def test_a_message_that_was_fetched_and_not_confirmed_comes_again(fianna: Projec
     assert [stage for _, stage in story[1]["stages"]] == ["acked"]
 
 
-@proves("S3-HARD-06")
+@pytest.mark.proves("S3-HARD-06")
 def test_every_answer_to_a_member_gives_its_unread_messages(fianna: Project) -> None:
     fianna.write(SWIFT, "Yeats", "hello")
     spoken = fianna.voice("board", agent=YEATS)
     assert "new message" in spoken.err + spoken.out
 
 
-@proves("S3-HARD-12")
+@pytest.mark.proves("S3-HARD-12")
 def test_a_request_without_an_answer_becomes_overdue(make_project: Callable[..., Project]) -> None:
     clock = LaterClock()
     project = make_project(clock=clock)
@@ -121,7 +119,7 @@ def test_a_request_without_an_answer_becomes_overdue(make_project: Callable[...,
         assert len([text for text in project.texts(box, "note") if "overdue" in text]) == 1
 
 
-@proves("S3-HARD-29")
+@pytest.mark.proves("S3-HARD-29")
 def test_a_claim_lapses_when_its_holder_was_silent_for_too_long(make_project: Callable[..., Project]) -> None:
     clock = LaterClock()
     project = make_project(clock=clock)
@@ -135,7 +133,7 @@ def test_a_claim_lapses_when_its_holder_was_silent_for_too_long(make_project: Ca
     assert "auth.ts" in " ".join(project.run("inbox", YEATS).say)
 
 
-@proves("S3-MSG-12", "S3-HARD-23")
+@pytest.mark.proves("S3-MSG-12", "S3-HARD-23")
 def test_a_certificate_is_a_gate_run_of_the_issue_that_passed(fianna: Project) -> None:
     fianna.run("task claim", YEATS, task="issue-50")
     for certificate in ("run-nothing", "PASS"):

@@ -10,14 +10,12 @@ from moot.core.errors import MootError
 from moot.packs.specflow.facade import verbs_of
 from tests.specs.specflow.project import FIANNA, SWIFT, YEATS, Project, issue
 
-proves = pytest.mark.proves
-
 
 def call(project: Project, agent: str | None, tool: str, **given: Any) -> Any:
     return [project.ask(verb, agent, **arguments) for verb, arguments in verbs_of(tool, given)]
 
 
-@proves("S3-API-01", "S3-TASK-01", "S3-TASK-03", "S3-TASK-04", "S3-TASK-09", "S3-TASK-10", "S3-TASK-11")
+@pytest.mark.proves("S3-API-01", "S3-TASK-01", "S3-TASK-03", "S3-TASK-04", "S3-TASK-09", "S3-TASK-10", "S3-TASK-11")
 def test_the_printed_calls_reach_the_verbs(project: Project) -> None:
     (made,) = call(
         project,
@@ -74,7 +72,7 @@ def test_the_printed_calls_reach_the_verbs(project: Project) -> None:
     assert (free["state"], free["extra"]) == ("pending", {"activeForm": "Tidying"})
 
 
-@proves("S3-TASK-02", "S3-TASK-05", "S3-TASK-06", "S3-TASK-07", "S3-TASK-08")
+@pytest.mark.proves("S3-TASK-02", "S3-TASK-05", "S3-TASK-06", "S3-TASK-07", "S3-TASK-08")
 def test_tasks_wait_for_their_blockers_and_everybody_sees_the_same(project: Project) -> None:
     project.plan(issue(50), issue(51))
     project.run("task link", task="issue-51", needs=("issue-50",))

@@ -9,14 +9,13 @@ from typing import Any
 import pytest
 
 from moot.core.principal import Actor
-from moot.core.run import EndRun
+from moot.core.run import EndRun, OpenRun
 from moot.core.task import MoveTask
 from moot.packs.specflow import team, waves
 from tests.person import ME
 from tests.specs.orchestrator.project import LaterClock
 from tests.specs.specflow.project import SWIFT, YEATS, Project, issue
 
-proves = pytest.mark.proves
 LEAD = Actor(ME)
 
 
@@ -47,7 +46,7 @@ def gating(project: Project, commit: str = "c1") -> None:
     project.session().commit(lambda work: work.do("task", "wave-1", move))
 
 
-@proves("S3-LEAD-03", "S3-MSG-13", "S3-INSP-02")
+@pytest.mark.proves("S3-LEAD-03", "S3-MSG-13", "S3-INSP-02")
 def test_a_blocked_issue_waits_for_the_lead(project: Project) -> None:
     project.plan(issue(50), issue(51), issue(52), issue(53))
     project.run("task link", task="issue-53", needs=("issue-52",))  # the lead puts both into one wave
@@ -88,7 +87,7 @@ def test_a_blocked_issue_waits_for_the_lead(project: Project) -> None:
     assert not [one for one in project.ask("needs-me") if one["kind"] == "concern"]
 
 
-@proves("S3-LEAD-02", "S3-WAVE-05", "S3-WAVE-03", "S3-NAME-08", "S3-WAVE-06")
+@pytest.mark.proves("S3-LEAD-02", "S3-WAVE-05", "S3-WAVE-03", "S3-NAME-08", "S3-WAVE-06")
 def test_a_wave_is_closed_with_its_certificates(fianna: Project) -> None:
     project = fianna
     project.write(YEATS, "db-coordinator", "REQUEST_MIGRATION #50 tables:[users]")
@@ -102,6 +101,10 @@ def test_a_wave_is_closed_with_its_certificates(fianna: Project) -> None:
         close(project)
     assert len(caught.value.details["open"]) == 2  # type: ignore[attr-defined]
     gating(project)
+    asked = {"tier": "contracts", "wave": 1}
+    for name, counts in {"r-1": {"tests": 3, "failed": 1}, "r-2": {"tests": 4, "regression": 2}}.items():
+        steps = (OpenRun(team.PACK, ("contracts",), "issue-50", parameters=asked), EndRun("failed", counts=counts))
+        project.session().commit(lambda work, n=name, steps=steps: [work.do("run", n, step) for step in steps])
     with pytest.raises(Exception, match="cannot be closed"):
         close(project, "c2")  # stale
     assert project.refusal("specflow plan", YEATS).code == "wrong_role"
@@ -118,8 +121,9 @@ def test_a_wave_is_closed_with_its_certificates(fianna: Project) -> None:
         ("Yeats", 50, "closed"),
         ("Swift", 51, "closed"),
     ]
-    numbers = {name: found["report"][name] for name in ("migrations", "gate_runs", "closed", "regressions")}
-    assert numbers == {"migrations": 1, "gate_runs": 0, "closed": 2, "regressions": 0}
+    numbers = {name: number for name, number in found["report"].items() if name != "issues"}
+    gates = {"gate_runs": 2, "tests": 7, "failures": 1, "regressions": 2}
+    assert numbers == {"migrations": 1, "closed": 2, **gates}
     said = project.run("specflow status", wave=1).say
     assert said[0].startswith("Wave 1, Fianna: complete")
     assert [line.split(":")[0].strip() for line in said[1:5]] == ["Yeats", "Swift", "Hamilton", "Keane"]
@@ -130,7 +134,7 @@ def test_a_wave_is_closed_with_its_certificates(fianna: Project) -> None:
     assert project.refusal("task move", task="wave-2", state="running").code == "moves_by_itself"
 
 
-@proves("S3-WAVE-05", "S3-WAVE-06")
+@pytest.mark.proves("S3-WAVE-05", "S3-WAVE-06")
 def test_a_wave_whose_issues_were_all_deferred_is_aborted_and_planned_again(fianna: Project) -> None:
     project = fianna
     project.plan(issue(50), issue(51), issue(61, "Depends on #50"), issue(62))
@@ -159,7 +163,7 @@ def _retired(work: Any) -> None:
     retire(work, wave)
 
 
-@proves("S3-INSP-01", "S3-INSP-02")
+@pytest.mark.proves("S3-INSP-01", "S3-INSP-02")
 def test_the_status_shows_members_issues_and_files(fianna: Project) -> None:
     project = fianna
     project.run("task claim", YEATS, task="issue-50")
@@ -188,7 +192,7 @@ def test_the_status_shows_members_issues_and_files(fianna: Project) -> None:
     assert project.refusal("specflow status", wave=7).code == "no_plan"
 
 
-@proves("S3-INSP-03")
+@pytest.mark.proves("S3-INSP-03")
 def test_the_conversation_of_an_agent_an_issue_or_a_request_is_listed_in_order(fianna: Project) -> None:
     project = fianna
     asked = project.write(YEATS, "db-coordinator", "REQUEST_MIGRATION #50 tables:[users]")["id"]
@@ -209,7 +213,7 @@ def test_the_conversation_of_an_agent_an_issue_or_a_request_is_listed_in_order(f
     assert kinds[SWIFT] == ["note", "note", "QUERY_TABLE", "TABLE_PENDING"]
 
 
-@proves("S3-OVR-04")
+@pytest.mark.proves("S3-OVR-04")
 def test_the_catalogue_lists_fourteen_types_and_the_replies_that_moot_adds(project: Project) -> None:
     listed = project.ask("specflow catalogue")
     own = [one for one in listed if not one["supplementary"]]
@@ -227,7 +231,7 @@ def test_the_catalogue_lists_fourteen_types_and_the_replies_that_moot_adds(proje
     assert len(project.run("specflow catalogue").say) == 16
 
 
-@proves("S3-API-04")
+@pytest.mark.proves("S3-API-04")
 def test_neither_init_nor_a_wave_changes_what_a_project_has_of_specflow(make_project: Callable[..., Project]) -> None:
     project = make_project()
     for path in ("scripts/agents/issue-lifecycle.md", ".specflow/baseline.json", "docs/contracts/a.yml"):
@@ -258,7 +262,7 @@ def waiting(project: Project, text: str) -> list[str]:
     return [one["command"] for one in project.ask("needs-me") if one["kind"] == "concern" and text in one["text"]]
 
 
-@proves("S3-INSP-02")
+@pytest.mark.proves("S3-INSP-02")
 def test_a_lead_sees_conflicts_overdue_requests_findings_and_gates(make_project: Callable[..., Project]) -> None:
     project = make_project(clock=LaterClock())
     project.commit(src__lib__auth_ts="1\n")

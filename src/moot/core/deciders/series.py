@@ -58,6 +58,10 @@ class Series(Record):
     def last(self) -> int:
         return max((one.number for one in self.given.values()), default=0)
 
+    def plain(self) -> dict[str, Any]:
+        """As in every record, without looking into each of many assignments: they have nothing but JSON."""
+        return {"id": self.id, "given": {key: one.__dict__ for key, one in self.given.items()}}
+
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> Self:
         return cls(data["id"], {key: Assignment.of(one) for key, one in data.get("given", {}).items()})

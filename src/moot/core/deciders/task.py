@@ -186,16 +186,16 @@ def _permitted(life: Lifecycle, task: Task, edge: Edge, command: MoveTask) -> st
     own = task.author is not None and same_agent(actor.principal, task.author)
     if own and life.is_verdict(edge):
         raise refusals.own_work(task, edge)
+    named = next((role for role in actor.roles if role in edge.who and role not in RELATIONS), None)
     if "holder" in edge.who and task.holder is not None:
         if actor.principal == task.holder and command.token in (None, task.token):
             return None
-        if "person" not in edge.who or not actor.person:
+        if named is None and ("person" not in edge.who or not actor.person):
             raise refusals.not_holder(task, command)
     if "person" in edge.who and actor.person:
         return "person"
-    for role in actor.roles:
-        if role in edge.who and role not in RELATIONS:
-            return role
+    if named is not None:
+        return named
     if "reviewer" in edge.who and not own:
         return "reviewer"
     if "creator" in edge.who and same_agent(actor.principal, task.creator):

@@ -30,7 +30,7 @@ from moot.core.text import REASON, bullets, command_line, one_line
 from moot.packs.specflow import gates, migrations, prompts, team, tree, waves
 from moot.packs.specflow.looking import runs_of, status, status_lines
 from moot.packs.specflow.protocol import blocked, ready
-from moot.packs.specflow.team import BLOCKED, DB, DEFERRED, FIXED, GATE, ISSUE, LEAD, READY, SUBAGENTS, TEAMS, Member
+from moot.packs.specflow.team import BLOCKED, DB, DEFERRED, FIXED, GATE, ISSUE, LEAD, READY, SUBAGENTS, TEAMS, Teammate
 from moot.packs.specflow.verbs.teams import retire
 from moot.place import VARIABLE
 from moot.runs.answers import last_block
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
     from moot.api.call import Call
     from moot.api.protocol import Pack
+    from moot.core.deciders.agent import Agent
     from moot.core.handler import Handler
     from moot.core.run import Run
     from moot.core.task import Task
@@ -105,14 +106,15 @@ class _Drive:
             while True:
                 head = self.engine.log.head()
                 yield from self._collected(number)
+                yield from self._gates()
                 wave = self._wave(number)
                 if wave.is_live:
                     yield from self._look(wave)
                 elif self._over(wave):
                     break
                 self.crew.wait(head)
-        self.driver.outcome, *report = status_lines(status(self.call, self._wave(number)))
-        yield self._about("report", "\n".join(report), number)
+        yield self._about("report", "\n".join(status_lines(status(self.call, self._wave(number)))), number)
+        self.driver.outcome = f"Wave {number} is {self._wave(number).state}."
 
     def _about(self, what: str, text: str, wave: int) -> DriverStep:
         return DriverStep(what, self.driving.id, f"wave-{wave}", text=text)
@@ -212,22 +214,29 @@ class _Drive:
         if issue is not None and member is not None and wave.mode == SUBAGENTS and not wrong:
             word, about, rest = (*last_block(ended.output).split(None, 2), "", "", "")[:3]
             if about == f"#{issue.number}" and word == "READY_FOR_CLOSURE":
-                return PASSED, READY, partial(self._queue, wave, issue.number)
+                asked = partial(gates.open_gate, wave=wave, tier=gates.CONTRACTS, issues=[issue.number], saying=None)
+                return PASSED, READY, partial(asked, settings=self.settings)
             if about == f"#{issue.number}" and word == "BLOCKED" and rest:
                 return PASSED, BLOCKED, partial(blocked, member=member, reason=rest)
         if issue is not None and (wave.mode == SUBAGENTS or "resume" not in self.commands):
             wrong = wrong or "it ended without READY_FOR_CLOSURE or BLOCKED"
         last = f"; it wrote last:\n{ended.output[-_LAST:]}" if ended.output else ""
-        return (FAILED, wrong + last, None) if wrong else (PASSED, _IDLE, None)
-
-    def _queue(self, wave: Wave, issue: int, work: Work) -> None:
-        gates.open_gate(work, wave, gates.CONTRACTS, [issue], None, self.settings)
+        told = partial(self._tell, wave, f"{ended.tried.who}: {wrong}{last}", ended.run.task)
+        return (FAILED, wrong + last, told) if wrong else (PASSED, _IDLE, None)
 
     # --- one look ----------------------------------------------------------------------------------------------------
 
     def _look(self, wave: Wave) -> Iterator[DriverStep]:
         """Do what can be done now."""
-        yield from self._gates()
+        for name in (*(one.agent for one in wave.members), name_of(wave.lead) if self._is_mine(wave) else ""):
+            agent = self._agent(name)
+            if agent.here:  # also those that wait for a message
+                self.driving.setup.presence.stamp(agent.name, agent.incarnation)
+        for member in wave.members:
+            issue = self._issue(member)
+            is_over = issue is not None and issue.status == READY and member.agent not in self.crew.running
+            if is_over and issue is not None and issue.task.phase == "working":
+                self.driving.as_agent(self._caller(member.agent), "task complete", task=issue.id)
         self._stop_others(wave)
         yield from self._attended(wave)
         if self.crew.running or gates.queue(self.engine.read()) or not self._is_mine(wave):
@@ -237,15 +246,28 @@ class _Drive:
             yield from self._led(wave, [one for one in issues if one.status == READY])
             return
         yield from self._attended(wave, quiet=True)
-        blocks = [one for one in team.issues_of(self.engine.read(), wave.issues) if one.status == BLOCKED]
-        if blocks and not self.crew.running:
-            ways = [command_line("specflow decide", str(one.number), "resume", options=REASON) for one in blocks]
-            raise AwaitedFailed(
-                "issues_blocked",
-                "\n".join(["These issues are blocked:", *bullets([f"#{one.number}: {one.why}" for one in blocks])]),
-                f"Resume, reassign or defer each, then run this again: {', '.join(f'`{way}`' for way in ways)}.",
-                issues=[one.number for one in blocks],
-            )
+        if not self.crew.running:
+            raise self._stuck(team.issues_of(self.engine.read(), wave.issues))
+
+    def _stuck(self, issues: list[Issue]) -> AwaitedFailed:
+        """The error when nobody works, and issues are open."""
+        left = [one for one in issues if one.status not in (READY, DEFERRED)]
+        left = [one for one in left if not one.task.waits] or left
+        ways = [
+            command_line("specflow decide", str(one.number), "resume" if one.status else "defer", options=REASON)
+            for one in left
+        ]
+        return AwaitedFailed(
+            "issues_blocked",
+            "\n".join(
+                [
+                    "These issues wait for a decision:",
+                    *bullets([f"#{one.number}: {one.why or 'it has no agent'}" for one in left]),
+                ]
+            ),
+            f"Resume, reassign or defer each, then run this again: {', '.join(f'`{way}`' for way in ways)}.",
+            issues=[one.number for one in left],
+        )
 
     def _is_mine(self, wave: Wave) -> bool:
         """Whether the driver is the lead."""
@@ -257,7 +279,10 @@ class _Drive:
             for run in self.gate.result():
                 self.failed += run.outcome == FAILED and run.parameters["tier"] != gates.CONTRACTS
                 text = one_line(run.reason or run.id, 300)
-                yield DriverStep(run.outcome, run.id, run.task, f"the gate {run.parameters['tier']}", text=text)
+                took = sum(one.seconds or 0 for one in run.tries)
+                yield DriverStep(
+                    run.outcome, run.id, run.task, f"the gate {run.parameters['tier']}", text=text, seconds=took
+                )
             self.gate = None
         if self.gate is None and gates.queue(self.engine.read()):
             self.gate = self.crew.aside(self._work_off)
@@ -295,12 +320,10 @@ class _Drive:
             issue = self._issue(member)
             if issue is not None and wave.mode == SUBAGENTS and not issue.status:
                 issue = self._certified(wave, member, issue)
-            if issue is not None and issue.status == READY and issue.task.phase == "working":
-                self.driving.as_agent(self._caller(member.agent), "task complete", task=issue.id)
             if issue is None or not (issue.status or issue.task.waits):
                 yield from self._started(wave, member, issue, quiet=quiet)
 
-    def _started(self, wave: Wave, member: Member, issue: Issue | None, *, quiet: bool) -> Iterator[DriverStep]:
+    def _started(self, wave: Wave, member: Teammate, issue: Issue | None, *, quiet: bool) -> Iterator[DriverStep]:
         """Start the next turn of a member, if one is due. After too many crashes, its issue is blocked."""
         task = issue.id if issue is not None else None
         run = self.crew.find(member.agent, task)
@@ -312,8 +335,9 @@ class _Drive:
                 return
         vain = [*takewhile(lambda one: one.status != PASSED or one.why == _NUDGE, reversed(tries))]
         crashes = sum(one.status != INTERRUPTED for one in vain)
-        if run is not None and issue is not None and crashes > self.settings["respawns"]:
-            self.call.commit(partial(self._block, wave, member, vain[0].reason, run))
+        if crashes > self.settings["respawns"]:
+            if issue is not None:
+                self.call.commit(partial(self._block, wave, member, vain[0].reason, run))
             return
         command, resume = self.commands.get(member.command), self.commands.get("resume")
         if command is None:
@@ -329,7 +353,14 @@ class _Drive:
         yield self._start(wave, member, issue, command, brief, reason if reason == _NUDGE else "")
 
     def _start(
-        self, wave: Wave, member: Member, issue: Issue | None, command: Handler, brief: str, reason: str, task: str = ""
+        self,
+        wave: Wave,
+        member: Teammate,
+        issue: Issue | None,
+        command: Handler,
+        brief: str,
+        reason: str,
+        task: str = "",
     ) -> DriverStep:
         """Start a command as this member, or as the lead."""
         store, place, extra = self.engine.read(), self.place, states.task(self.engine.read(), wave.id)[0].extra
@@ -348,14 +379,14 @@ class _Drive:
         if FLAG in self.call.env:
             own[FLAG] = self.call.env[FLAG]
         if wave.mode == TEAMS and member.role != LEAD:
-            own |= zip(_NAMES, (wave.team, who, member.name, member.role, extra.get("session", wave.id)), strict=True)
+            own |= zip(_NAMES, (wave.team, who, member.name, member.role, extra.get("session") or wave.id), strict=True)
         session = uuid5(NAMESPACE_URL, f"{self.call.identity()}/{member.agent if wave.mode == TEAMS else who}")
         run = self.crew.run_of(member.agent, task or (issue.id if issue is not None else None), wave=wave.number)
         turn = Turn(
             command=command,
             brief=brief,
             who=who,
-            incarnation=states.agent(store, member.agent)[0].incarnation,
+            incarnation=self._agent(member.agent).incarnation,
             reason=reason,
             own=own,
             hides=_HIDDEN,
@@ -365,14 +396,14 @@ class _Drive:
         about: dict[str, Any] = {"stage": last.stage, "attempt": last.attempt, "who": who, "seconds": command.timeout}
         return DriverStep("started", run.id, run.task, **about, text=" ".join(command.run))
 
-    def _prompt(self, wave: Wave, member: Member, issue: Issue | None) -> str:
+    def _prompt(self, wave: Wave, member: Teammate, issue: Issue | None) -> str:
         """The text of a first turn."""
         given = (issue.task.extra.get("prompt") if issue is not None else None) or member.prompt
         if given or issue is None:
             return prompts.first(wave, member, issue, given, ())
         role = self.pack.role(ISSUE)
         assert role is not None, "the roles of this pack are its own"
-        base = prompts.brief(self.place.root, self.settings)
+        base = prompts.brief(self.place.root, self.settings) or ""
         if not base and wave.mode == TEAMS:
             base = brief_of(self.call.packs, self.pack, role).text
         part = (
@@ -394,13 +425,12 @@ class _Drive:
         self.call.commit(lambda work: migrations.request(work, wave, files, folder, asked, answer))
         return str(given.get("file"))
 
-    def _certified(self, wave: Wave, member: Member, issue: Issue) -> Issue:
+    def _certified(self, wave: Wave, member: Teammate, issue: Issue) -> Issue:
         """The issue of a subagent, after what its last gate says: ready, blocked, or to be worked on."""
         gate = self._last_gate(wave, issue)
         if gate is None or gate.parameters["tier"] != gates.CONTRACTS:
             return issue
-        agent, _ = states.agent(self.engine.read(), member.agent)
-        me = Actor(principal=agent.principal, roles=(ISSUE,))
+        me = Actor(principal=self._agent(member.agent).principal, roles=(ISSUE,))
         if gate.outcome == PASSED and issue.task.extra.get("proof") != gate.id:
 
             def act(work: Work) -> None:
@@ -408,6 +438,7 @@ class _Drive:
                 ready(work, member, me, gate.id, {})
 
             self.call.commit(act)
+            self.driving.as_agent(self._caller(member.agent), "task complete", task=issue.id)
         elif gate.outcome == FAILED and issue.failed >= self.settings["attempts"]:
             self.call.commit(
                 partial(self._block, wave, member, f"the contract gate failed ({gate.id}): {gate.reason}", None)
@@ -428,32 +459,31 @@ class _Drive:
         output = self.call.blob(last.output).decode("utf-8", "replace")[-_LAST:] if last.output else ""
         return "\n".join(filter(None, (last.reason, *last.problems, output)))
 
-    def _block(self, wave: Wave, member: Member, reason: str, run: Run | None, work: Work) -> None:
+    def _block(self, wave: Wave, member: Teammate, reason: str, run: Run | None, work: Work) -> None:
         """Block the issue of a member that cannot go on, and tell the lead."""
         if run is not None:
             work.do("run", run.id, EndRun(FAILED, reason), pack=team.PACK)
         blocked(work, member, reason)
-        for _, thread, message, *_ in notice(
-            work,
-            "note",
-            (wave.lead,),
-            "moot",
-            f"BLOCKED #{member.issue} {reason}",
-            thread=wave.id,
-            task=f"issue-{member.issue}",
-        ):
+        self._tell(wave, f"BLOCKED #{member.issue} {reason}", f"issue-{member.issue}", work)
+
+    def _tell(self, wave: Wave, text: str, task: str | None, work: Work) -> None:
+        """Write a note to the lead."""
+        for _, thread, message, *_ in notice(work, "note", (wave.lead,), "moot", text, thread=wave.id, task=task):
             work.do("message", work.new_message(), message, thread=thread, pack=team.PACK)
 
-    def _issue(self, member: Member) -> Issue | None:
+    def _issue(self, member: Teammate) -> Issue | None:
         return team.issues_of(self.engine.read(), (member.issue,))[0] if member.issue else None
 
+    def _agent(self, name: str) -> Agent:
+        return states.agent(self.engine.read(), name)[0]
+
     def _caller(self, name: str) -> Caller:
-        agent, _ = states.agent(self.engine.read(), name)
+        agent = self._agent(name)
         return Caller(agent=agent.name, incarnation=agent.incarnation, why="--agent")
 
-    def _has_news(self, member: Member, since: str) -> bool:
+    def _has_news(self, member: Teammate, since: str) -> bool:
         """Whether a message has come that the member has not seen."""
-        agent, _ = states.agent(self.engine.read(), member.agent)
+        agent = self._agent(member.agent)
         new = queries.unsettled(self.engine.read(), agent.name, agent.principal, seen=False)
         return any(mail.message.at > since for mail in new)
 
@@ -461,12 +491,10 @@ class _Drive:
 
     def _led(self, wave: Wave, issues: list[Issue]) -> Iterator[DriverStep]:
         """The next step of the lead, when no agent works any more."""
-        lead, now = (
-            Member(FIXED[LEAD], name_of(wave.lead), LEAD),
-            tree.version(self.place, self.settings["reports"].values()),
-        )
-        exports = tree.exports(self.place, wave.start) if issues else []
-        exports = [one for one in exports if one not in wave.accepted]
+        lead = Teammate(FIXED[LEAD], name_of(wave.lead), LEAD)
+        now = tree.version(self.place, self.settings["reports"].values())
+        passed = [(gate or {}).get("commit") == now for gate in (wave.tier2, wave.tier3)]
+        exports = [one for one in tree.exports(self.place, wave.start) if issues and one not in wave.accepted]
         if self.failed >= self.settings["attempts"]:
             raise AwaitedFailed(
                 "gates_failed",
@@ -484,11 +512,10 @@ class _Drive:
                 )
             brief = prompts.filled("exports", wave=wave.number, exports=said)
             yield self._start(wave, lead, None, self.commands["lead"], brief, said, task=wave.id)
-        elif issues and (wave.tier2 or {}).get("commit") != now:
+        elif issues and not all(passed):
             numbers = ", ".join(f"#{one.number}" for one in issues)
-            self._ask_gate(lead, f"RUN_JOURNEY_TIER2 issues:[{numbers}]")
-        elif issues and (wave.tier3 or {}).get("commit") != now:
-            self._ask_gate(lead, f"RUN_REGRESSION wave:{wave.number}")
+            asked = f"RUN_REGRESSION wave:{wave.number}" if passed[0] else f"RUN_JOURNEY_TIER2 issues:[{numbers}]"
+            self.driving.as_agent(self._caller(lead.agent), "specflow write", to=GATE, message=asked)
         else:
             for issue in issues if "close" in self.commands else ():
                 if self._is_due(wave, issue.id, ""):
@@ -504,9 +531,6 @@ class _Drive:
         run = self.crew.find(name_of(wave.lead), task)
         last = run.tries[-1] if run is not None and run.tries else None
         return last is None or last.status == INTERRUPTED or last.why != reason
-
-    def _ask_gate(self, lead: Member, message: str) -> None:
-        self.driving.as_agent(self._caller(lead.agent), "specflow write", to=GATE, message=message)
 
 
 def _planned(store: Store) -> Wave | None:

@@ -24,12 +24,11 @@ from moot.core.errors import Held, Refused, Unavailable
 from moot.core.json_codec import dumps
 from moot.core.principal import name_of
 from moot.core.task import MoveTask
-from moot.core.text import age, command_line
+from moot.core.text import age, bullets, command_line, first_few
 from moot.packs.specflow import reports, team, tree
 from moot.packs.specflow.migrations import SERIES, needed
 from moot.packs.specflow.reports import BASELINE, FAIL, SKIPPED, WORSE
 from moot.packs.specflow.team import DEFERRED, GATE, PACK, READY, Issue, Wave
-from moot.packs.specflow.tree import head
 from moot.place import locks
 from moot.runs import commands, contents
 from moot.runs.contract import StageError
@@ -52,11 +51,11 @@ if TYPE_CHECKING:
     from moot.runs.site import Site
     from moot.views.store import Store
 
-__all__ = ["check_request", "facts", "findings", "head", "open_gate", "queue", "work_off"]
 CONTRACTS, TIER2, TIER3 = "contracts", "tier2", "tier3"
 JOURNEYS, REGRESSION = "journeys", "regression"
 RESULTS = {CONTRACTS: "CONTRACT_RESULTS", TIER2: "JOURNEY_TIER2_RESULTS", TIER3: "REGRESSION_RESULTS"}
 LOCK = f"{PACK}.gates"
+REPORT = "{report}"
 _TAIL = 2000  # characters of the output, where no report names the failed tests
 _LONGEST = 100_000  # characters of a result
 
@@ -70,7 +69,9 @@ def facts(call: Call, settings: Mapping[str, Any], kind: str, data: Mapping[str,
     if kind == "READY_FOR_CLOSURE":
         run = states.state(store, "run", str(data.get("certificate")))[0]
         gone = run.outcome == PASSED and not tree.in_history(place, commit_of(run))
-        return {"stale": f"its commit {commit_of(run)} is not in the history of HEAD"} if gone else {}
+        if gone or run.outcome != PASSED:
+            return {"stale": f"its commit {commit_of(run)} is not in the history of HEAD"}
+        return {"changed": [*tree.changed(place, commit_of(run))]}
     wave = team.live(store)
     if kind == "RUN_CONTRACTS" or wave is None:
         return {}
@@ -99,35 +100,55 @@ def check_request(
     """Raise if the gate cannot be asked for now, with everything that is missing."""
     if tier == CONTRACTS:
         if team.issue(work, int(own or 0)).failed >= settings["attempts"]:
-            said = command_line("specflow write", team.LEAD, f"BLOCKED #{own} REASON")
-            raise _not_now("attempts_used", f"{settings['attempts']} contract runs of #{own} failed", [], f"`{said}`")
+            raise Refused(
+                "attempts_used",
+                f"{settings['attempts']} contract runs of #{own} have failed.",
+                f"Report it: `{command_line('specflow write', team.LEAD, f'BLOCKED #{own} REASON')}`.",
+                issue=own,
+            )
         return
     if tier == TIER2:
-        due = _due(work, wave)
-        if sorted(saying.data["issues"]) != [one.number for one in due]:
-            raise _not_now("wrong_issues", "Tier 2 is for all issues of the wave", [f"#{one.number}" for one in due])
-        if waits := [f"#{one.number} ({one.status or one.task.state})" for one in due if one.status != READY]:
-            raise _not_now("not_ready", "issues of the wave are not ready", waits)
-        found = [one for one in saying.facts["findings"] if one not in wave.accepted]
-        if found and not saying.data.get("accept"):
-            accept = f"`{command_line('specflow gate tier2', options='--accept')}` accepts these."
-            raise _not_now("findings", "the lead must look at findings", found, f"Remove them. {accept}")
-        if found:
-            team.describe(work, wave.id, accepted=[*wave.accepted, *found])
+        _check_tier_2(work, wave, saying)
     elif saying.data["wave"] != wave.number:
-        raise _not_now("wrong_wave", f"wave {wave.number} runs", [])
+        raise Refused("wrong_wave", f"Wave {wave.number} runs.", "Name that one.", wave=wave.number)
     elif wave.tier2 is None or wave.tier2["commit"] != saying.facts["version"]:
-        of = f" on what is there now, but on {wave.tier2['commit']}" if wave.tier2 is not None else ""
-        raise _not_now("tier2_missing", f"Tier 2 has not passed{of}", [], f"`{command_line('specflow gate tier2')}`")
-    if saying.facts["dirty"]:
-        raise _not_now("uncommitted", "tracked files have changes that are not committed", saying.facts["dirty"])
+        raise Refused(
+            "tier2_missing",
+            f"Tier 2 has passed on {(wave.tier2 or {}).get('commit', 'nothing')}; now it is {saying.facts['version']}.",
+            f"Run it first: `{command_line('specflow gate tier2')}`.",
+            missing=[TIER2],
+        )
+    if changed := saying.facts["dirty"]:
+        raise Refused(
+            "uncommitted",
+            f"Tracked files have changes that are not committed: {first_few(changed)}.",
+            "Commit them, or take them back.",
+            missing=changed,
+        )
 
 
-def _not_now(code: str, why: str, missing: Sequence[str], remedy: str = "") -> Refused:
-    listed = f": {'; '.join(missing)}" if missing else ""
-    return Refused(
-        code, f"This gate cannot run now: {why}{listed}.", remedy or "Settle that first.", missing=[*missing]
-    )
+def _check_tier_2(work: Work, wave: Wave, saying: Saying) -> None:
+    """Raise unless all issues of the wave are named and ready, and nothing is left that the lead must look at."""
+    due = _due(work, wave)
+    named = [f"#{one.number}" for one in due]
+    if sorted(saying.data["issues"]) != [one.number for one in due]:
+        raise Refused(
+            "wrong_issues", f"Tier 2 is for {', '.join(named)}.", "Name all of them, each once.", missing=named
+        )
+    if open_ones := [f"#{one.number} ({one.status or one.task.state})" for one in due if one.status != READY]:
+        said = ", ".join(open_ones)
+        raise Refused("not_all_ready", f"These issues are not ready: {said}.", "Wait for them.", missing=open_ones)
+    found = [one for one in saying.facts["findings"] if one not in wave.accepted]
+    listed = "\n".join(bullets(found, len(found)))
+    if found and not saying.data.get("accept"):
+        raise Refused(
+            "findings",
+            f"The lead must look at this before Tier 2:\n{listed}",
+            f"Remove them, or accept all: `{command_line('specflow gate tier2', options='--accept')}`.",
+            missing=found,
+        )
+    if found:
+        team.describe(work, wave.id, accepted=[*wave.accepted, *found])
 
 
 def _due(work: Work, wave: Wave) -> list[Issue]:
@@ -273,6 +294,8 @@ class _Gate:
             raise StageError(f"there is no file for journeys: {', '.join(missing)}")
         if command is None:
             raise StageError(f"moot.toml has no command `{stage}` in [run.{PACK}]")
+        if path and any(word.rpartition("=")[2] == path for word in command.run):  # consent would cover its content
+            raise StageError(f"the command `{stage}` names its report: write {REPORT} in the place of {path}")
         if stage == REGRESSION and accept and not path:
             raise StageError(f"no report of it is named in [pack.{PACK}], so there is nothing to accept")
         old = contents.read(place.root, [BASELINE] if stage == REGRESSION else [])
@@ -301,10 +324,13 @@ class _Gate:
 
     def _run(self, stage: str, pinned: PinnedHandler, files: tuple[str, ...], lock: locks.CommandLock) -> int:
         """Run the command to its end. Returns its exit code."""
+        own = {"MOOT_RUN": self.run.id, "MOOT_STAGE": stage}
+        if self.asked["tier"] == CONTRACTS:  # the tests of neighbours, who are not done, may fail meanwhile
+            own["ISSUE_NUMBER"] = own["MOOT_ISSUE"] = str(self.asked["issues"][0])
         given = commands.CommandInput(
             brief="",
             env=self.site.env,
-            own={"MOOT_RUN": self.run.id, "MOOT_STAGE": stage},
+            own=own,
             alive=self._alive,
             show=self.show,
             hold=(lock.file,),
@@ -312,6 +338,7 @@ class _Gate:
             mark=lock.mark,
             cancel=self.cancel,
             files=files,
+            words={REPORT: self.settings["reports"].get(stage, REPORT)},
             apart=False,
         )
         self.ran = ran = commands.run(pinned, given)
@@ -335,7 +362,7 @@ class _Gate:
             raise StageError(", ".join(f"{self.counts[name]} {name}" for name in WORSE if self.counts[name]))
 
     def _write_baseline(self, known: Mapping[str, str], before: Mapping[str, str]) -> None:
-        at, wave, commit = self.site.wall(), self.asked["wave"], head(self.site.place) or None
+        at, wave, commit = self.site.wall(), self.asked["wave"], tree.head(self.site.place) or None
         data = reports.baseline(self.tests or known, at=at, wave=wave, commit=commit)
         contents.write(self.site.place.root, {BASELINE: data}, before)
 

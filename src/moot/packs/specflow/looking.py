@@ -90,7 +90,7 @@ def _members(call: Call, wave: Wave, runs: Sequence[Run]) -> Iterator[dict[str, 
     """The lead and the members. `process`: of its command. `active`: when it last gave a sign of life."""
     store, now = call.engine.read(), call.clock.wall_seconds()
     lead = FIXED[LEAD] if team.slug(FIXED[LEAD]) in wave.lead else name_of(wave.lead)
-    for one in (team.Member(lead, name_of(wave.lead), LEAD), *wave.members):
+    for one in (team.Teammate(lead, name_of(wave.lead), LEAD), *wave.members):
         agent, _ = states.agent(store, one.agent)
         own = [run for run in runs if run.parameters.get("member") == one.agent]
         unread = queries.unread(store, one.agent, None, call.packs.shared_roles, now)
@@ -105,11 +105,11 @@ def _members(call: Call, wave: Wave, runs: Sequence[Run]) -> Iterator[dict[str, 
             "process": locks.left_of(call.place.state, one.agent) or None,
             "task": next(iter(queries.tasks_held_by(store, agent.principal)), None),
             "unread": unread[0] if unread is not None else 0,
-            "active": iso(now - silent) if silent < now else None,
+            "active": iso(now - silent) if agent.here else None,
         }
 
 
-def _state(wave: Wave, one: team.Member, run: Run | None) -> str:
+def _state(wave: Wave, one: team.Teammate, run: Run | None) -> str:
     """Of a member that is here: active, idle, stopping, stopped or crashed."""
     stopping = one.agent in wave.stopping
     if one.role != ISSUE or (run is not None and run.running is not None):
@@ -124,8 +124,14 @@ def _queue(runs: Sequence[Run]) -> Iterator[dict[str, Any]]:
     gates = [run for run in runs if run.open and "tier" in run.parameters]
     running = [run for run in gates if run.running is not None]
     for place, run in enumerate((*running, *(run for run in gates if run not in running)), 1 - len(running)):
-        by = name_of(run.parameters.get("by", ""))
-        yield {"place": place, "run": run.id, "tier": run.parameters["tier"], "about": run.task, "by": by}
+        yield {
+            "place": place,
+            "running": not place,
+            "run": run.id,
+            "tier": run.parameters["tier"],
+            "about": run.task,
+            "by": name_of(run.parameters.get("by", "")),
+        }
 
 
 def _files(store: Store, wave: Wave) -> Iterator[dict[str, Any]]:

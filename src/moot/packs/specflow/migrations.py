@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import os
 import re  # noqa: TID253 (loaded only for requests about tables)
+import time
 
 from moot.core.deciders.series import AssignNumber
 from moot.core.record import Record
 from moot.packs.specflow.team import LEAD, PACK, Issue
+from moot.place import caches
 from moot.place.gitdir import read
 
 TYPE_CHECKING = False
@@ -38,6 +40,7 @@ _RENAME = re.compile(
     rf"\balter\s+table\s+(?:if\s+exists\s+)?(?:only\s+)?{_WORD}\s+rename\s+to\s+{_WORD}", re.IGNORECASE
 )
 _STATEMENT = re.compile("|".join(f"(?:{one.pattern})" for one in (_CREATE, _DROP, _RENAME)), re.IGNORECASE)
+_seen: dict[str, tuple[list[Any], MigrationFile]] = {}  # by path, with the signature of the file
 
 
 class MigrationFile(Record):
@@ -60,10 +63,22 @@ def scan(root: str, folder: str) -> tuple[MigrationFile, ...]:
     except OSError:
         return ()
     found = [(int(match[1]), match[1], name) for name in names if (match := _PREFIX.fullmatch(name))]
-    return tuple(
-        MigrationFile(f"{folder.rstrip('/')}/{name}", text, _effects(os.path.join(root, folder, name)))
-        for _, text, name in sorted(found)
-    )
+    return tuple(_scanned(os.path.join(root, folder, name), folder, text) for _, text, name in sorted(found))
+
+
+def _scanned(path: str, folder: str, number: str) -> MigrationFile:
+    """What is in a file. It is read again only if it has changed."""
+    try:
+        now = caches.signature(path)
+    except OSError:
+        now = []
+    known = _seen.get(path)
+    if known is not None and known[0] == now:
+        return known[1]
+    file = MigrationFile(f"{folder.rstrip('/')}/{os.path.basename(path)}", number, _effects(path))
+    if now and time.time() - now[-1] / 1e9 > caches.YOUNG:  # else it could change and keep its signature
+        _seen[path] = now, file
+    return file
 
 
 def _effects(path: str) -> tuple[tuple[str, bool], ...]:
@@ -99,7 +114,9 @@ def known_tables(
     task: Callable[[str], Task], series: Series, files: Sequence[MigrationFile], besides: int = 0
 ) -> KnownTables:
     """What exists and what is pending. A file that was assigned to an open issue makes nothing exist yet."""
-    pending = [one for one in series.given.values() if _is_open(task(f"issue-{one.data['issue']}"))]
+    numbers = {one.data["issue"] for one in series.given.values()}
+    still_open = {number for number in numbers if _is_open(task(f"issue-{number}"))}
+    pending = [one for one in series.given.values() if one.data["issue"] in still_open]
     unfinished = {one.data["file"] for one in pending}
     existing: dict[str, MigrationFile] = {}
     for file in files:

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from moot.core.reactions import Step, World
     from moot.core.task import Task
     from moot.engine.unit_of_work import Work
-    from moot.packs.specflow.team import Member, Wave
+    from moot.packs.specflow.team import Teammate, Wave
 
 _HERE = "moot.packs.specflow"
-TODO = "// TODO: Add to index.ts export"
+EXPORT = "// TODO: Add to index.ts export"
 _SUBJECT = "Implement #"
 _MIGRATIONS = ("REQUEST_MIGRATION", "QUERY_TABLE")
 _OWN = ("REQUEST_MIGRATION", "READY_FOR_CLOSURE", "BLOCKED")
@@ -52,6 +52,7 @@ class Specflow(Protocol):
 
     reactions = (told_in_line,)
     driver = f"{_HERE}.driver:SpecflowDriver"
+    methods = f"{_HERE}.methods:Team"
     verbs = {  # noqa: RUF012
         "plan": f"{_HERE}.verbs.planning:PLAN",
         "decide": f"{_HERE}.verbs.planning:DECIDE",
@@ -138,7 +139,7 @@ class Specflow(Protocol):
 
     # Migrations
 
-    def _after_request_migration(self, work: Work, wave: Wave, _member: Member, saying: Saying) -> None:
+    def _after_request_migration(self, work: Work, wave: Wave, _member: Teammate, saying: Saying) -> None:
         from moot.packs.specflow.migrations import request
 
         request(
@@ -150,7 +151,7 @@ class Specflow(Protocol):
             self._answering(work, wave, saying),
         )
 
-    def _after_query_table(self, work: Work, wave: Wave, _member: Member, saying: Saying) -> None:
+    def _after_query_table(self, work: Work, wave: Wave, _member: Teammate, saying: Saying) -> None:
         from moot.packs.specflow.migrations import query
 
         query(work, saying.facts["files"], saying.data["table"], self._answering(work, wave, saying))
@@ -180,20 +181,20 @@ class Specflow(Protocol):
 
     # Ready and blocked
 
-    def _ready_for_closure(self, work: Work, member: Member, saying: Saying) -> None:
+    def _ready_for_closure(self, work: Work, member: Teammate, saying: Saying) -> None:
         ready(work, member, saying.sender, saying.data["certificate"], saying.facts)
 
-    def _after_ready_for_closure(self, work: Work, wave: Wave, _member: Member, _saying: Saying) -> None:
+    def _after_ready_for_closure(self, work: Work, wave: Wave, _member: Teammate, _saying: Saying) -> None:
         from moot.packs.specflow.waves import tell_if_all_ready
 
         tell_if_all_ready(work, wave)
 
-    def _blocked(self, work: Work, member: Member, saying: Saying) -> None:
+    def _blocked(self, work: Work, member: Teammate, saying: Saying) -> None:
         blocked(work, member, saying.data["reason"])
 
     # Shared files
 
-    def _touching_file(self, work: Work, member: Member, saying: Saying) -> bool:
+    def _touching_file(self, work: Work, member: Teammate, saying: Saying) -> bool:
         """Claim the file, or get in line for it. False: it is claimed or awaited already, and nobody is told again."""
         from moot.api.verbs.claims import silences
         from moot.core.claim_queue import place_of
@@ -227,10 +228,10 @@ class Specflow(Protocol):
         )
 
     def is_shared(self, path: str) -> bool:
-        return _meets((path,), self.settings["shared"])
+        return _meets((paths.escape(path),), self.settings["shared"])
 
     def is_barrel(self, path: str) -> bool:
-        return _meets((path,), self._barrels())
+        return _meets((paths.escape(path),), self._barrels())
 
     def _barrels(self) -> list[str]:
         """The patterns of barrel files."""
@@ -250,18 +251,19 @@ class Specflow(Protocol):
             return
         if not committed and member.agent in wave.stopping:
             raise stopping(wave)
-        if self.barrel_rule(work, wave) and _meets(files, self._barrels()):
+        asked = [paths.escape(one) for one in files] if committed else files
+        if self.barrel_rule(work, wave) and _meets(asked, self._barrels()):
             raise Refused(
                 "barrel_file",
                 f"While agents work side by side, nobody changes a barrel file: {', '.join(files[:5])}.",
-                f"Write this line where you would export from, and go on: `{TODO}`. The lead adds all exports.",
-                todo=TODO,
+                f"Write this line where you would export from, and go on: `{EXPORT}`. The lead adds all exports.",
+                todo=EXPORT,
                 paths=list(files[:20]),
             )
         if committed:
-            mine = [one.paths for one in work.claims().live.values() if same_agent(one.holder, actor.principal)]
-            held = [path for some in mine for path in some]
-            missing = [path for path in files if self.is_shared(path) and not _meets((path,), held)]
+            mine = [one for one in work.claims().live.values() if same_agent(one.holder, actor.principal)]
+            held = [path for one in mine for path in one.paths]
+            missing = [one for one in files if self.is_shared(one) and not _meets((paths.escape(one),), held)]
             if missing:
                 first = command_line("specflow broadcast", f"TOUCHING_FILE {missing[0]}")
                 raise Held(
@@ -337,7 +339,7 @@ class Specflow(Protocol):
         return adopted(call, self.settings)
 
 
-def ready(work: Work, member: Member, actor: Actor, certificate: str, facts: Mapping[str, Any]) -> None:
+def ready(work: Work, member: Teammate, actor: Actor, certificate: str, facts: Mapping[str, Any]) -> None:
     """Record that an issue is ready, with the gate run that proves it, and end its agent's claims."""
     issue = team.issue(work, int(member.issue or 0))
     run = work.state("run", certificate)
@@ -350,7 +352,7 @@ def ready(work: Work, member: Member, actor: Actor, certificate: str, facts: Map
         if run.task != issue.id
         else f"it has not passed ({run.outcome or 'it has not ended'})"
         if run.outcome != PASSED
-        else facts.get("stale", "")
+        else facts.get("stale", "") or _overtaken(work, actor, facts.get("changed", ()))
     )
     if wrong:
         raise Refused(
@@ -370,7 +372,14 @@ def ready(work: Work, member: Member, actor: Actor, certificate: str, facts: Map
     work.do("claims", "", ReleaseAll(holder=actor.principal, reason=f"#{issue.number} is ready"))
 
 
-def blocked(work: Work, member: Member, reason: str) -> None:
+def _overtaken(work: Work, actor: Actor, changed: Iterable[str]) -> str:
+    """Which of the files that an agent holds changed after its gate ran."""
+    held = [path for one in work.claims().live.values() if one.holder == actor.principal for path in one.paths]
+    touched = [one for one in changed if _meets((paths.escape(one),), held)]
+    return f"{', '.join(touched[:5])} changed since it ran" if touched else ""
+
+
+def blocked(work: Work, member: Teammate, reason: str) -> None:
     """Record that an issue is blocked until the lead decides, and end its agent's claims."""
     issue = team.issue(work, int(member.issue or 0))
     team.describe(work, issue.id, status=BLOCKED, why=reason)

@@ -39,7 +39,7 @@ _ADDRESSES = {
 }
 
 
-class Member(Record):
+class Teammate(Record):
     """`prompt`: the blob with its prompt, if it was given one. `command`: its key in [run.specflow]."""
 
     name: str
@@ -64,7 +64,7 @@ class Wave(Record):
     start: str = ""
     since: str = ""
     issues: tuple[int, ...] = ()
-    members: tuple[Member, ...] = ()
+    members: tuple[Teammate, ...] = ()
     stopping: tuple[str, ...] = ()
     accepted: tuple[str, ...] = ()
     tier2: Mapping[str, Any] | None = None
@@ -74,21 +74,21 @@ class Wave(Record):
     @classmethod
     def of_task(cls, task: Task) -> Self:
         wave = cls.of({"number": 0, **task.extra, "id": task.id, "state": task.state})
-        return wave.replace(members=tuple(map(Member.of, task.extra.get("members", ()))))
+        return wave.replace(members=tuple(map(Teammate.of, task.extra.get("members", ()))))
 
     @property
     def is_live(self) -> bool:
         return self.state in ("running", "gating")
 
-    def of_issue(self, number: int) -> Member | None:
+    def of_issue(self, number: int) -> Teammate | None:
         return next((one for one in self.members if one.issue == number and one.role == ISSUE), None)
 
-    def member(self, principal: str) -> Member | None:
+    def member(self, principal: str) -> Teammate | None:
         return next((one for one in self.members if same_agent(one.agent, principal)), None)
 
     def role_of(self, principal: str) -> str:
-        """The recorded role; empty for somebody outside the team."""
-        if same_agent(principal, self.lead):
+        """The recorded role; empty for an agent outside the team. A person can always act for the lead."""
+        if same_agent(principal, self.lead) or principal.startswith("person:"):
             return LEAD
         return found.role if (found := self.member(principal)) else ""
 
@@ -119,7 +119,7 @@ class Wave(Record):
         return [LEAD, *(one.name for one in self.members)]
 
     @property
-    def agents(self) -> list[Member]:
+    def agents(self) -> list[Teammate]:
         """The members with an issue."""
         return [one for one in self.members if one.role == ISSUE]
 
@@ -193,8 +193,8 @@ def actor_of(wave: Wave, principal: str) -> Actor:
 
 
 def only_lead(wave: Wave, principal: str) -> None:
-    """Raise unless this is the lead of the wave, or a person, who decides for a lead without a model."""
-    if wave.role_of(principal) != LEAD and not principal.startswith("person:"):
+    """Raise unless this is the lead of the wave."""
+    if wave.role_of(principal) != LEAD:
         raise Refused(
             "wrong_role",
             f"Only the {LEAD} of {wave.team} ({name_of(wave.lead)}) can do that; {name_of(principal)} is "
@@ -234,7 +234,7 @@ def agent_id(number: int, name: str) -> str:
 
 
 def spawn(
-    work: Work, planned: Task, lead: Actor, *, as_finn: bool, team: str, members: Sequence[Member], **extra: Any
+    work: Work, planned: Task, lead: Actor, *, as_finn: bool, team: str, members: Sequence[Teammate], **extra: Any
 ) -> Wave:
     """Open the team of a planned wave: its agents join, and the wave runs. With `as_finn`, its lead joins, too."""
     number = int(planned.extra["number"])
@@ -244,7 +244,7 @@ def spawn(
         lead = _joined(work, agent_id(number, FIXED[LEAD]), LEAD)
     elif not lead.person and LEAD not in lead.roles:
         lead = _joined(work, lead.name, *lead.roles, LEAD)
-    missing = [Member(FIXED[role], agent_id(number, FIXED[role]), role) for role in (DB, GATE)]
+    missing = [Teammate(FIXED[role], agent_id(number, FIXED[role]), role) for role in (DB, GATE)]
     have = {one.role for one in members}
     team_members = [*members, *(one for one in missing if one.role not in have)]
     for member in team_members:
@@ -280,4 +280,5 @@ def _joined(work: Work, name: str, *roles: str) -> Actor:
     known = work.agent(name)
     mine = known.incarnation if known.here else None
     state = work.do("agent", name, Join(roles=tuple(dict.fromkeys(roles)), client=DRIVEN, incarnation=mine))
+    work.facts.ensure_stamped(state.name, state.incarnation)  # it does not count as silent before its first call
     return Actor(principal=state.principal, roles=state.roles)

@@ -16,7 +16,7 @@ from moot.core.claims import STREAM, Claimed, Lapsed, Released
 from moot.core.errors import Refused
 from moot.guard.hooks import git_directory
 from moot.packs.specflow.migrations import scan
-from moot.packs.specflow.protocol import TODO
+from moot.packs.specflow.protocol import EXPORT
 from moot.packs.specflow.reports import BASELINE
 from moot.place import ignore_case
 from moot.place.git import NO_DRIVERS, Git, GitFailed
@@ -106,20 +106,20 @@ def findings(
     start: the commit at which the wave started. held: the patterns that were claimed in this wave. migrations: their
     folder. assigned: the numbers that were given away.
     """
-    changed, fold = _changed(place, start), ignore_case(place)
+    files, fold = changed(place, start), ignore_case(place)
     known = [paths.compiled(one, fold=fold) for one in held]
-    shared = {path: paths.literal(path, fold=fold) for path in changed if is_shared(path)}
+    shared = {path: paths.literal(path, fold=fold) for path in files if is_shared(path)}
     unclaimed = [path for path, one in shared.items() if not any(paths.meet(one, two) for two in known)]
     return [
-        *_exports(place.root, changed),
+        *_exports(place.root, files),
         *(f"{path}: changed without a claim in this wave" for path in unclaimed),
-        *_migrations(place.root, migrations, changed, assigned),
+        *_migrations(place.root, migrations, files, assigned),
     ]
 
 
 def exports(place: Place, start: str) -> list[str]:
-    """The open export TODOs, for the lead who consolidates them."""
-    return [*_exports(place.root, _changed(place, start))]
+    """The open exports, for the lead who consolidates them."""
+    return [*_exports(place.root, changed(place, start))]
 
 
 def held_since(engine: Engine, position: int) -> set[str]:
@@ -131,7 +131,7 @@ def held_since(engine: Engine, position: int) -> set[str]:
     return found
 
 
-def _changed(place: Place, start: str) -> dict[str, str]:
+def changed(place: Place, start: str) -> dict[str, str]:
     """How each file differs from the commit: (A)dded, (M)odified, (D)eleted."""
     if place.common is None or not start:
         return {}
@@ -143,15 +143,15 @@ def _changed(place: Place, start: str) -> dict[str, str]:
 
 
 def _exports(root: str, changed: Iterable[str]) -> Iterator[str]:
-    """The open export TODOs: `path:line`, and the text after it."""
+    """The open exports: `path:line`, and the text after it."""
     for path in changed:
         whole = os.path.join(root, path)
         if path.endswith(_SOURCES) and os.path.isfile(whole) and not os.path.islink(whole):
             with open(whole, encoding="utf-8", errors="replace") as file:
                 for number, line in enumerate(file, 1):
-                    _, found, text = line.partition(TODO)
+                    _, found, text = line.partition(EXPORT)
                     if found:
-                        yield f"{path}:{number}: export TODO{text.rstrip()}"
+                        yield f"{path}:{number}: export{text.rstrip()}"
 
 
 def _migrations(root: str, folder: str, changed: Mapping[str, str], assigned: Container[int]) -> Iterator[str]:

@@ -26,7 +26,7 @@ from moot.core.task import AddTask, AssignTask, BlockTask, EditTask, MoveTask, N
 from moot.core.text import bullets, command_line
 from moot.packs.specflow import team
 from moot.packs.specflow.migrations import needed
-from moot.packs.specflow.team import BLOCKED, CLOSED, DEFERRED, READY, Issue, Member, Wave
+from moot.packs.specflow.team import BLOCKED, CLOSED, DEFERRED, READY, Issue, Teammate, Wave
 from moot.views import queries
 
 TYPE_CHECKING = False
@@ -263,7 +263,7 @@ def _number(task: str) -> int:
 def _store_wave(work: Work, planned: Mapping[str, Any], pool: str, actor: Actor) -> None:
     name, number = f"wave-{planned['number']}", planned["number"]
     agents = [(one["agent"], one["number"]) for one in planned["issues"]]
-    members = [Member(agent, team.agent_id(number, agent), team.ISSUE, issue).full() for agent, issue in agents]
+    members = [Teammate(agent, team.agent_id(number, agent), team.ISSUE, issue).full() for agent, issue in agents]
     if not work.task(name).exists:
         added = AddTask(title=f"Wave {number}", creator=actor.principal, lifecycle=team.WAVES)
         work.do("task", name, added, pack=team.PACK)

@@ -61,6 +61,7 @@ ENVIRONMENT = (
         "Set for the commands of `moot run` and `moot as` and the programs of stages: the id of the run, or a name.",
     ),
     ("MOOT_STAGE", "Set for the commands of stages: the name of the stage."),
+    ("MOOT_TEAM, MOOT_WAVE, MOOT_ISSUE", "Set for the members of a wave of Specflow."),
     (
         "MOOT_PROGRAM",
         "Set for the commands of stages: marks the processes that a command starts, so that they end with it (Linux).",

@@ -87,9 +87,7 @@ def run(
                 f"`{command_line('run', name[:80])}` drives its agents.",
             )
         if max is not None and (once or max < 1):
-            raise Usage(
-                "bad_arguments", "--max must be at least 1, and cannot be combined with --once.", "Use one of them."
-            )
+            raise Usage("bad_arguments", "--max must be at least 1, and not go with --once.", "Use one of them.")
         wanted = DriveOptions(
             most=1 if once else max,
             tasks=tuple(dict.fromkeys(task)),
@@ -107,11 +105,6 @@ def run(
 
     if parallel is not None and parallel < 1:
         raise Usage("bad_arguments", "--parallel must be at least 1.", "Leave it out for the limit of the pack.")
-    pipeline = pipeline_of(call, pack)
-    site = parts_for(call, pipeline)
-    targets = pipeline.targets(site, paths)
-    if not targets:
-        raise Usage("no_targets", "There is nothing to run.", f"Name a file: `{command_line('run', name, 'FILE')}`.")
     options = RunOptions(
         resume=resume,
         only=stage or "",
@@ -122,6 +115,16 @@ def run(
         output=output,
         keep_going=keep_going,
     )
+    return _files(call, pack, paths, options, dry_run=dry_run)
+
+
+def _files(call: Call, pack: Pack, paths: tuple[str, ...], options: RunOptions, *, dry_run: bool) -> Answer:
+    pipeline = pipeline_of(call, pack)
+    site = parts_for(call, pipeline)
+    targets = pipeline.targets(site, paths)
+    if not targets:
+        named = command_line("run", pack.name, "FILE")
+        raise Usage("no_targets", "There is nothing to run.", f"Name a file: `{named}`.")
     if dry_run:
         return _planned(site, pipeline, targets, options)
     return Answer(result=[], more=_run(site, pipeline, targets, options))

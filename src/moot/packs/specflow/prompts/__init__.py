@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from moot.api.protocol import MessageType, Pack
-    from moot.packs.specflow.team import Issue, Member, Wave
+    from moot.packs.specflow.team import Issue, Teammate, Wave
 
 _AGENTS = ("agents", "scripts/agents")
 _FILE = "issue-lifecycle.md"
@@ -48,12 +48,12 @@ def brief(root: str, settings: Mapping[str, Any]) -> str | None:
     return None
 
 
-def first(wave: Wave, member: Member, issue: Issue | None, base: str, parts: Iterable[str]) -> str:
+def first(wave: Wave, member: Teammate, issue: Issue | None, base: str, parts: Iterable[str]) -> str:
     """The prompt of a member's first turn: its own, the `parts` that moot adds, and who it is."""
     about = f", for issue #{issue.number}" if issue is not None else ""
     names = {"member": member.name, "role": member.role, "agent": member.agent, "team": wave.team, "issue": about}
     who = () if wave.mode == SUBAGENTS else (filled("member", wave=wave.number, **names),)
-    return "\n\n".join((base, *parts, *who))
+    return "\n\n".join(filter(None, (base, *parts, *who)))
 
 
 def issue_part(wave: Wave, issue: Issue) -> str:

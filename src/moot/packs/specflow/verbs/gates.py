@@ -55,6 +55,8 @@ def _asked(call: Call, tier: str, accept: bool) -> str:
         call.packs.hear(work, saying.replace(sender=call.actor(work)))
 
     outcome = call.commit(act)
+    for one in saying.facts.get("findings", ()) if accept else ():
+        call.report(f"accepted: {one}")
     return next(event.stream.partition("/")[2] for event in outcome.events if event.type == RunOpened.type)
 
 
@@ -64,25 +66,27 @@ def _performed(call: Call, site: Site, asked: str) -> Iterator[Answer]:
     from moot.runs.seats import listen
 
     protocol: Any = call.packs.protocol(PACK)
-    shown = ""
+
+    def result() -> Run:
+        run: Run = states.state(call.engine.read(), "run", asked)[0]
+        return run
+
     with interruptible():
         while queue(call.engine.read()):
             for run in work_off(site, protocol, show=call.output):
-                shown = run.id
-                yield Answer(result=run, say=(_line(run),))
-            if asked and not _run(call, asked).open:
+                if run.id != asked:
+                    yield Answer(result=run, say=(_line(run),))
+            if asked and not result().open:
                 break
             listen(site)
-    if asked and (run := _run(call, asked)).outcome != PASSED:
+    if not asked:
+        return
+    if (run := result()).outcome != PASSED:
         log = command_line("run log", asked)
-        raise AwaitedFailed("gate_failed", _line(run), f"`{log}` shows what it wrote.", run=asked)
-    if asked and shown != asked:
-        yield Answer(result=run, say=(_line(run),))
-
-
-def _run(call: Call, name: str) -> Run:
-    run: Run = states.state(call.engine.read(), "run", name)[0]
-    return run
+        raise AwaitedFailed(
+            "gate_failed", f"The gate {asked} {run.outcome}: {run.reason}", f"`{log}` shows what it wrote.", run=asked
+        )
+    yield Answer(result=run, say=(_line(run),))
 
 
 def _line(run: Run) -> str:

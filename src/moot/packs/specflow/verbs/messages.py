@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 ALL = "@all"
 
 
-class Written(Record):
+class WrittenMessage(Record):
     """A message that was stored. `replies`: the answers of moot's own services, which came at once."""
 
     id: str
@@ -141,7 +141,7 @@ def _written(outcome: Outcome) -> Answer:
     to = tuple(first.data["to"])
     answers = tuple(one.data["text"] for one in rest if _is_to(one.data, first.data))
     identity = first.stream.partition("/")[2]
-    result = Written(identity, first.data["kind"], to, first.position, len(to), answers)
+    result = WrittenMessage(identity, first.data["kind"], to, first.position, len(to), answers)
     return Answer(result=result, say=(f"{identity} stored for {', '.join(to)}", *answers))
 
 

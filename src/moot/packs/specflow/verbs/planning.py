@@ -59,12 +59,12 @@ def _listed(call: Call, state: str) -> bytes:
     from moot.place import processes
     from moot.place.environment import search_path
 
-    root = call.place.root
-    program = shutil.which("gh", path=os.pathsep.join(search_path(call.env, root)))
+    root, path = call.place.root, os.pathsep.join(search_path(call.env, call.place.root))
+    program = shutil.which("gh", path=path)
     if program is None:
         raise Usage("gh_missing", "The command gh is not installed.", "Install it, or name a file with the issues.")
     argv = (program, "issue", "list", "--state", state, "--limit", str(waves.ISSUE_LIMIT), "--json", _GH_FIELDS[state])
-    env = {name: value for name, value in call.env.items() if not name.startswith("MOOT_")}
+    env = {name: value for name, value in call.env.items() if not name.startswith("MOOT_")} | {"PATH": path}
     try:
         ran = processes.run(argv, cwd=root, env=env, keep=waves.SIZE_LIMIT, apart=True, timeout=_GH_PATIENCE)
         why = ran.errors.tail.decode("utf-8", "replace") or ("it did not finish in time" if ran.timed_out else "")

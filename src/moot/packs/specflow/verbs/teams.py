@@ -10,8 +10,8 @@ from moot.core.record import Record
 from moot.core.task import MoveTask
 from moot.core.text import command_line, counted
 from moot.packs.specflow import team
-from moot.packs.specflow.team import CLOSED, DB, DEFERRED, FIXED, GATE, ISSUE, LEAD, PACK, TEAMS, Member
-from moot.packs.specflow.waves import give_back
+from moot.packs.specflow.team import CLOSED, DB, DEFERRED, FIXED, GATE, ISSUE, LEAD, PACK, TEAMS, Teammate
+from moot.packs.specflow.waves import close, give_back
 from moot.views import states
 
 TYPE_CHECKING = False
@@ -33,7 +33,7 @@ class Spawned(Record):
     wave: int
     team: str
     lead: str
-    members: tuple[Member, ...]
+    members: tuple[Teammate, ...]
     renamed: tuple[str, ...] = ()
 
 
@@ -47,7 +47,7 @@ def spawn_team(call: Call, name: str, config: Any) -> Answer:
     entries = _entries(config)
     planned = _planned(call)
     number, wrong = int(planned["number"]), list[str]()
-    members, renamed, prompts = list[Member](), list[str](), dict[int, str]()
+    members, renamed, prompts = list[Teammate](), list[str](), dict[int, str]()
     given = {one["name"].casefold(): one["issue"] for one in planned["members"] if one.get("issue")}
     commands = {key: fields["run"] for key, fields in call.settings.runs.get(PACK, {}).items()}
     for entry in entries:
@@ -66,7 +66,7 @@ def spawn_team(call: Call, name: str, config: Any) -> Answer:
         wrong += [f"{shown}: its command is not one of [run.{PACK}]"] if key is None else []
         wrong += [f"{shown}: only the caller is the {LEAD}"] if role == LEAD else []
         prompt = "" if role == ISSUE else entry["prompt"]
-        members.append(Member(shown, team.agent_id(number, shown), role, issue, prompt, key or ""))
+        members.append(Teammate(shown, team.agent_id(number, shown), role, issue, prompt, key or ""))
         prompts |= {issue: entry["prompt"]} if role == ISSUE and issue else {}
     for what in ("agent", "issue"):
         values = [getattr(one, what) for one in members if getattr(one, what) is not None]
@@ -74,14 +74,14 @@ def spawn_team(call: Call, name: str, config: Any) -> Answer:
     if wrong:
         raise Refused("bad_team", f"The team cannot be opened: {'; '.join(wrong)}.", "Correct the config.", wrong=wrong)
     found: Wave | None = None
-    start = _head(call)
+    start, session = _head(call), call.env.get("CLAUDE_CODE_SESSION_ID", "")
 
     def act(work: Work) -> None:
         nonlocal found
         caller = call.actor(work)
         for issue, prompt in prompts.items():
             team.describe(work, f"issue-{issue}", prompt=prompt)
-        fields = {"mode": TEAMS, "decided": "spawn-team", "start": start}
+        fields = {"mode": TEAMS, "decided": "spawn-team", "start": start, "session": session}
         task = work.task(f"wave-{number}")
         found = team.spawn(work, task, caller, as_finn=False, team=name, members=members, **fields)
 
@@ -150,34 +150,41 @@ def _is_known(call: Call, issue: int) -> bool:
 
 
 def _head(call: Call) -> str:
-    from moot.packs.specflow.gates import head
+    from moot.packs.specflow.tree import head
 
     return head(call.place)
 
 
 def request_shutdown(call: Call, name: str | None, abort: str | None) -> Answer:
+    from moot.packs.specflow.tree import version
+    from moot.place.locks import is_alive
+
     done: tuple[Wave, tuple[str, ...]] | None = None
+    settings = call.packs.protocol(PACK).settings
+    now = version(call.place, settings["reports"].values()) if name is None and abort is None else ""
+    driven = is_alive(call.place.state, PACK)
 
     def act(work: Work) -> None:
         nonlocal done
         caller, wave = call.actor(work), team.running(work)
         team.only_lead(wave, caller.principal)
         names = [one.agent for one in wave.members]
-        if name is not None:
-            names = [team.recipient(wave, name, caller.principal)]
-        elif abort is None:
-            _refuse_open(work, wave)
         if abort is not None:
-            done = end(work, wave, abort), tuple(names)
-            return
-        team.describe(work, wave.id, stopping=[*dict.fromkeys((*wave.stopping, *names))])
+            wave = end(work, wave, abort)
+        elif name is not None:
+            names = [team.recipient(wave, name, caller.principal)]
+            team.describe(work, wave.id, stopping=[*dict.fromkeys((*wave.stopping, *names))])
+        else:
+            wave = close(work, wave, now, caller)
+            if not driven:  # otherwise the driver does, after their turns have ended
+                retire(work, wave)
         done = wave, tuple(names)
 
     call.commit(act)
     assert done is not None
     wave, agents = done
-    said = f"{wave.team} is aborted." if abort else f"Asked to stop: {', '.join(agents)}."
-    return Answer(result=Stopping(wave.number, "aborted" if abort else wave.state, agents), say=(said,))
+    said = f"{wave.team} is {wave.state}." if name is None else f"Asked to stop: {', '.join(agents)}."
+    return Answer(result=Stopping(wave.number, wave.state, agents), say=(said,))
 
 
 def end(work: Work, wave: Wave, reason: str) -> Wave:
@@ -191,7 +198,7 @@ def end(work: Work, wave: Wave, reason: str) -> Wave:
     team.describe(work, wave.id, stopping=[one.agent for one in wave.members], outcome=reason)
     work.do("task", wave.id, MoveTask(verb="cancel", actor=lead, reason=reason), pack=PACK)
     retire(work, wave)
-    return wave
+    return team.Wave.of_task(work.task(wave.id))
 
 
 def retire(work: Work, wave: Wave) -> None:
@@ -201,19 +208,6 @@ def retire(work: Work, wave: Wave) -> None:
     for agent in names:
         if not work.agent(agent).retired:
             work.do("agent", agent, Leave(retire=True, reason=f"wave {wave.number} has ended"))
-
-
-def _refuse_open(work: Work, wave: Wave) -> None:
-    """Raise if the wave is not complete."""
-    left = [one.id for one in team.issues_of(work.store, wave.issues) if one.status not in (CLOSED, DEFERRED)]
-    left += [tier for tier, run in (("tier2", wave.tier2), ("tier3", wave.tier3)) if not run]
-    if left:
-        raise Refused(
-            "wave_open",
-            f"Wave {wave.number} is not complete: {', '.join(left)}.",
-            f"Let it end, or stop it: `{command_line('specflow request-shutdown', options='--abort REASON')}`.",
-            open=left,
-        )
 
 
 SPAWN_TEAM = Verb(
@@ -241,7 +235,7 @@ SPAWN_TEAM = Verb(
 )
 REQUEST_SHUTDOWN = Verb(
     "specflow request-shutdown",
-    "Ask the team, or one agent, to finish its turn and stop.",
+    "Close the issues of a wave whose gates have passed, and let its team stop; or ask one agent to stop.",
     request_shutdown,
     kind="own",
     params=(

@@ -1,0 +1,3 @@
+"""The pages of the shop. Every feature adds its own, so this file is shared."""
+
+ROUTES = {"/": "home"}
