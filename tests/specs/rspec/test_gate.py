@@ -177,30 +177,6 @@ def test_a_stage_that_waits_for_an_answer_is_shown_as_waiting(shop: Shop) -> Non
     assert "interrupted" not in shown
 
 
-MINE = 'RSpec.describe Book do\n  describe "#sell" do\n    it("is mine") {{ expect(7).to eq({}) }}\n  end\nend\n'
-
-
-@pytest.mark.proves("S2-REV-01", "S2-FLOW-03", "S2-HARD-04")
-@pytest.mark.parametrize(("value", "passes"), [(7, True), (77, False)])
-def test_a_spec_whose_blocks_are_all_kept_is_run_before_the_next_wave(shop: Shop, value: int, *, passes: bool) -> None:
-    shop.stock("models/book", "services/restocking")
-    shop.write("Gemfile", "")
-    shop.write(SPEC, MINE.format(value))
-    shop.open()
-    found = shop.cover(existing="keep")
-    assert shop.file(SPEC) == MINE.format(value)
-    assert not any("app/models/book.rb" in one for one in shop.asked()), "there is nothing to implement"
-    assert shop.document("app_models_book")["automation"]["test_implementer_skip_reason"].startswith("All blocks")
-    assert shop.rspec("cache", source="app/models/book.rb").valid is passes
-    if passes:
-        assert [one.tests_passed for one in found.files] == [True, True]
-        assert "test-reviewer" not in found.files[0].skipped
-        return
-    assert (found.status, found.reason) == ("waiting", "gate")
-    assert "Book#sell is mine" in found.message
-    assert not (shop.root / "tmp/rspec_metadata/app_services_restocking.yml").exists()
-
-
 def test_failures_are_identified_without_their_messages_and_lines() -> None:
     one = {"description": "Book sells", "location": f"{SPEC}:3", "message": "expected: 2"}
     other = {"description": "Book sells", "location": f"{SPEC}:9", "message": "got: 0x0007\nmore"}

@@ -117,7 +117,7 @@ CHANGES: list[tuple[str, Callable[[Shop], None], list[str]]] = [
     ("a spec of another class", append("spec/models/other_spec.rb", "# other\n"), NONE),
     ("a file that RSpec does not load", append("README.md", "books\n"), NONE),
     ("the commit that changes are compared with", move_base, [DISCOVERY, ANALYZER]),
-    ("the kind of a class that it names", append("app/models/copies.rb", "class Copies\nend\n"), [ANALYZER]),
+    ("the kind of a class that it names", append("app/models/copies.rb", "class Copies\nend\n"), [ISOLATION]),
     ("a factory of its own", append(FACTORIES, "# mine\n"), [REVIEWER]),
     ("a comment in the spec", append(SPEC, "# mine\n"), ALL[6:]),
     ("a behaviour in the document", swap(DOCUMENT, "raises ArgumentError", "raises an error"), ALL[3:]),
@@ -154,20 +154,3 @@ class Item%d
   end
 end
 """
-
-
-@pytest.mark.proves("S2-HARD-16", "S2-MECH-02")
-def test_a_class_that_needs_no_record_does_not_wait_for_the_factories_of_another(shop: Shop) -> None:
-    shop.stock("models/book")
-    for number in range(2):
-        shop.write(f"app/services/item{number}.rb", HOLDER % number)
-    shop.open()
-    assert isinstance(shop.cover(limit=3), CoverReport)
-    with Workspace(str(shop.root)) as workspace:
-        asked = [event.data["wants"] for event in workspace.log(limit=5000) if event.type == "permit:asked"]
-    claims = [sorted(one.rpartition("/shop/")[2] for one in wants if one.startswith("file:")) for wants in asked]
-    assert claims == [
-        ["spec/factories/books.rb", "spec/models/book_spec.rb"],
-        ["spec/services/item0_spec.rb"],
-        ["spec/services/item1_spec.rb"],
-    ]

@@ -81,29 +81,6 @@ def test_the_command_to_go_on_is_about_the_run_that_failed_whatever_finished_sin
     assert f"{SPEC}: tests passed" in shown
 
 
-def test_a_question_of_a_run_is_withdrawn_when_a_later_one_has_covered_the_document(shop: Shop) -> None:
-    shop.stock("models/customer")
-    shop.write("Gemfile", "")
-    shop.write(SPEC, OWN)
-    shop.open()
-    first = shop.rspec("cover", path="app/models/customer.rb", yes=True)
-    assert first.status == "waiting"
-    assert f"`moot rspec resume {first.run} --existing " in first.message
-    assert first.message.endswith(f"and then `moot rspec resume {first.run}`.")
-    assert first.checkpoint in shop.moot("needs-me")
-    done = shop.rspec("cover", path="app/models/customer.rb", yes=True, existing="overwrite")
-    assert isinstance(done, CoverReport), done
-    assert "-existing-" not in shop.moot("needs-me")
-    assert f"{done.run} has covered it since" in shop.moot("checkpoint", "show", first.checkpoint)
-    shop.write(SPEC, OWN)
-    shop.write("app/models/customer.rb", shop.file("app/models/customer.rb").replace("then 20", "then 30"))
-    again = shop.rspec("resume", run=first.run)
-    assert again.status == "waiting"
-    assert again.checkpoint != first.checkpoint
-    shop.moot("checkpoint", "resolve", again.checkpoint, "overwrite")
-    assert isinstance(shop.rspec("resume", run=first.run), CoverReport)
-
-
 @pytest.mark.proves("S2-REC-01", "S2-ERR-01")
 def test_a_failed_stage_that_left_a_damaged_spec_says_how_to_put_it_back(shop: Shop) -> None:
     shop.stock("models/customer")

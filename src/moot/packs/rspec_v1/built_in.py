@@ -61,7 +61,7 @@ def generate_skeleton(given: StageInput, existing: str = "", written: bytes | No
         raise StageError(refused.message, suggestion=refused.remedy) from refused
     for one in made.conflicts:
         where = Problem(f"{one.method}: {one.why}", path=path, line=one.line)
-        raise StageError(where.said, problems=[where], suggestion="Replace it with --overwrite.")
+        raise StageError(where.said, problems=[where], suggestion="Replace it with --overwrite.", asks=True)
     return StageOutput(document={"/automation/skeleton_file": path}, files={path: made.data})
 
 

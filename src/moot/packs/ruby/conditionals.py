@@ -15,7 +15,7 @@ from moot.packs.ruby.syntax import first_line, last_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
     from typing import Any
 
     from tree_sitter import Node
@@ -36,8 +36,8 @@ _MODIFIERS = frozenset(("if_modifier", "unless_modifier"))
 _OTHER_SCOPES = frozenset(("method", "singleton_method", "class", "module", "singleton_class"))
 _NO_STATEMENT = frozenset(("comment", "heredoc_body"))
 _LISTS = frozenset(("body_statement", "block_body", "then", "else", "begin", "parenthesized_statements"))
-_BLOCKS = frozenset(("block", "do_block", "lambda"))
-_SCOPES = _BLOCKS | {"while", "until", "for", "while_modifier", "until_modifier", "rescue"}
+_LOOPS = ("while", "until", "for", "while_modifier", "until_modifier")
+_SCOPES = frozenset(("block", "do_block", "lambda", "rescue", *_LOOPS))
 
 
 class Branch(Record):
@@ -62,9 +62,6 @@ class Conditional(Record):
     """`condition` is what `if`, `unless` or the ternary tests, or the value of a `case`; None for a `case` without."""
 
     form: str  # if, unless, ternary, case, case_in
-    modifier: bool
-    guard: bool  # its only effect is to leave
-    in_block: bool  # inside a block or lambda: `return` leaves the method, `next` only the block
     scope: tuple[int, int] | None  # the bytes of the innermost block, loop or rescue around it: it may not be run
     last: bool  # the method does nothing after it
     condition: Expression | None
@@ -87,7 +84,6 @@ class _Place(Record):
     """Where a node stands."""
 
     sink: list[_Open]
-    in_block: bool
     last: bool
     scope: tuple[int, int] | None = None
 
@@ -135,7 +131,7 @@ def conditionals_in(root: Node) -> tuple[Conditional, ...]:
     opened: list[_Open] = []
     found: list[_Open] = []
     words = [root.start_byte + one.start() for one in re.finditer(_WORDS, root.text or b"")]
-    stack: list[tuple[Node, _Place]] = [(root, _Place(sink=found, in_block=False, last=True))]
+    stack: list[tuple[Node, _Place]] = [(root, _Place(sink=found, last=True))]
     while stack:
         node, place = stack.pop()
         first = bisect_left(words, node.start_byte)
@@ -157,8 +153,7 @@ def _children(node: Node, place: _Place) -> Iterator[tuple[Node, _Place]]:
     children = node.named_children
     inner = place
     if node.type in _SCOPES:
-        within = place.in_block or node.type in _BLOCKS
-        inner = _Place(place.sink, within, last=False, scope=(node.start_byte, node.end_byte))
+        inner = _Place(place.sink, last=False, scope=(node.start_byte, node.end_byte))
     statements = [one for one in children if one.type not in _NO_STATEMENT]
     final = statements[-1] if statements and node.type in _LISTS else None
     for child in children:
@@ -277,9 +272,6 @@ def _close(one: _Open) -> Conditional:
     tested = node.child_by_field_name("value" if form in {"case", "case_in"} else "condition")
     return Conditional(
         form=form,
-        modifier=node.type in _MODIFIERS,
-        guard=_is_guard(form, branches),
-        in_block=one.place.in_block,
         scope=one.place.scope,
         last=one.place.last,
         condition=None if tested is None else expression(tested),
@@ -289,9 +281,3 @@ def _close(one: _Open) -> Conditional:
         start=node.start_byte,
         end=node.end_byte,
     )
-
-
-def _is_guard(form: str, branches: Sequence[Branch]) -> bool:
-    if form not in {"if", "unless"} or len(branches) != 2 or not branches[1].implicit:
-        return False
-    return len(branches[0].statements) == 1 and branches[0].leaves in {"return", "raise", "next"}
