@@ -3,7 +3,6 @@
 It does the work of factory-agent or test-implementer, whichever the prompt asks for: honestly, or not.
 """
 
-import json
 import os
 import re
 import sys
@@ -139,48 +138,7 @@ def reword(prompt: str, behaviour: str) -> None:
     if behaviour == "recodes":
         text = text.replace("# {SETUP_CODE}", "# done", 1)
     spec.write_text(text)
-    document = document_in(prompt)
-    answer = {"status": "success", "spec_file": str(spec), "structure": structure(text, document)}
-    say(yaml.safe_dump(answer, sort_keys=False))
-
-
-def structure(text: str, document: dict) -> dict:
-    """The contexts and examples of the methods that the document has."""
-    ends = {
-        (f"{'.' if method['type'] == 'class' else '#'}{method['name']}", one["name"], str(value["value"]))
-        for method in document["methods"]
-        for one in method["characteristics"]
-        for value in one["values"]
-        if value["terminal"]
-    }
-    names = {f"{'.' if method['type'] == 'class' else '#'}{method['name']}" for method in document["methods"]}
-    found: dict = {"describe": "", "methods": []}
-    stack: list = []
-    for line in text.splitlines():
-        if match := re.match(r"( *)(RSpec\.describe|describe|context|it) (.*) do$", line):
-            indent, word, said = len(match[1]), match[2], match[3]
-            while stack and stack[-1][0] >= indent:
-                stack.pop()
-            if word == "RSpec.describe":
-                found["describe"] = said.strip("\"'")
-                continue
-            node = {"name": json.loads(said)} if said.startswith('"') else {"name": said.strip("'")}
-            if word == "describe" and node["name"] in names:
-                found["methods"].append({**node, "contexts": []})
-                stack = [(indent, found["methods"][-1]["contexts"], None)]
-            elif word == "context" and stack:
-                if stack[-1][2] is not None:
-                    stack[-1][2].pop("examples", None), stack[-1][2].pop("leaf", None)
-                    stack[-1][2].setdefault("children", stack[-1][1])
-                stack[-1][1].append(node)
-                stack.append((indent, [], node))
-                node |= {"leaf": True, "examples": []}
-            elif word == "it" and stack:
-                stack[-1][2]["examples"].append(node["name"])
-        elif (match := re.match(r" *# \{SETUP_CODE\} (.*): (.*)$", line)) and stack:
-            end = (found["methods"][-1]["name"], match[1], match[2]) in ends
-            stack[-1][2].update({"terminal": stack[-1][2].pop("leaf")} if end else {})
-    return found
+    say(f"status: success\nspec_file: {spec}")
 
 
 def silent_about(source: Path) -> bool:

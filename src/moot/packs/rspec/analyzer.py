@@ -9,7 +9,7 @@ from __future__ import annotations
 from moot.core.errors import Refused
 from moot.core.record import Record
 from moot.packs.rspec.agents import selection_of
-from moot.packs.rspec.characteristics import characteristics_of, is_class
+from moot.packs.rspec.characteristics import characteristics_of, is_class, said_at_the_end
 from moot.packs.rspec.conditions import CONDITION, snake
 from moot.packs.rspec.document_check import count_references, errors_of
 from moot.packs.rspec.slugs import belongs
@@ -87,7 +87,7 @@ def defined(document: Mapping[str, Any], entry: Mapping[str, Any], found: Declar
 def _described(document: Mapping[str, Any], entry: Mapping[str, Any], method: Method, bank: _Bank) -> dict[str, Any]:
     own = document["class_name"]
     found = characteristics_of(method, own)
-    straight = {} if found else {"behavior_id": bank.refer("", "success", method.name)}
+    straight = {} if found else {"behavior_id": bank.refer(said_at_the_end(method), "success", method.name)}
     return {
         "name": entry["name"],
         "type": "class" if method.kind == "class" else "instance",

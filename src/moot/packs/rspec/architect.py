@@ -160,6 +160,28 @@ def spec_problems(structure: Mapping[str, Any], data: bytes) -> Iterator[tuple[s
             yield f"{method['name']}: {text}", block.group.line
 
 
+def reworded(structure: Mapping[str, Any], data: bytes) -> dict[str, Any]:
+    """The structure with the texts of the spec file, as far as that has the same tree."""
+    found = blocks_of(data, structure["describe"])
+
+    def texts(planned: Sequence[Mapping[str, Any]], there: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+        if len(planned) != len(there):
+            return list(planned)
+        return [
+            {**one, "name": other["name"], "children": texts(one["children"], other.get("children", ()))}
+            if "children" in one
+            else {**one, "name": other["name"], "examples": list(other.get("examples", ()))}
+            for one, other in zip(planned, there, strict=True)
+        ]
+
+    methods = []
+    for method in structure["methods"]:
+        block = found.block(method["name"])
+        there = [] if block is None else contexts_in(block.group)
+        methods.append({**method, "contexts": texts(method["contexts"], there)})
+    return {**structure, "methods": methods}
+
+
 def kinds(structure: Mapping[str, Any]) -> list[Any]:
     """The contexts of a structure without their words."""
 

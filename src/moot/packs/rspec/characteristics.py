@@ -12,7 +12,7 @@ from moot.core.errors import Refused
 from moot.core.record import Record
 from moot.packs.rspec.conditions import BOOLEAN, ENUM, LITERALS, RANGE, Tested, chain_of, choice_of, parts_of
 from moot.packs.ruby.conditionals import conditionals
-from moot.packs.ruby.method_code import assigned_values
+from moot.packs.ruby.method_code import assigned_values, last_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def characteristics_of(method: Method, own: str, *, alone: bool = False) -> list
     `alone`: nothing nests under several values; it stands beside the characteristic then.
     """
     walk = _Walk(method, own, alone=alone)
-    walk.sequence(conditionals(method), [(None, 0)], _End(), None)
+    walk.sequence(conditionals(method), [(None, 0)], _End(says=said_at_the_end(method)), None)
     return walk.found
 
 
@@ -101,7 +101,8 @@ class _Walk:
         for branch, ways in zip(one.branches, entries, strict=True):
             says = _said(branch, last=one.last)
             leaves = early and (branch.leaves in _LEAVING or (branch.leaves == "next" and one.scope is None))
-            inner = _End(leaves or end.leaves, says or end.says)
+            inherits = end.leaves or not branch.statements  # what it does itself may matter more
+            inner = _End(leaves or end.leaves, says or (end.says if inherits else ""))
             for characteristic, place in ways:
                 if characteristic is not None:
                     value = characteristic.values[place]
@@ -203,6 +204,12 @@ class _Walk:
         if subject is None or not called or not is_class(subject.name) or subject.name in self._own:
             return None
         return subject.name.removeprefix("::"), called[0]
+
+
+def said_at_the_end(method: Method) -> str:
+    """What the code says that a method returns, if it is not left before."""
+    last = last_of(method)
+    return "" if last is None else _returned(last)
 
 
 def is_class(constant: str) -> bool:

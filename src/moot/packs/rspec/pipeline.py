@@ -20,6 +20,7 @@ from moot.packs.rspec.agents import (
 )
 from moot.packs.rspec.answers import ERROR, SKIP, read_answer
 from moot.packs.rspec.contexts import shown_name
+from moot.packs.rspec.contexts import structure_of as planned
 from moot.packs.rspec.cover_targets import has_records
 from moot.packs.rspec.criteria import (
     CHECKS,
@@ -35,6 +36,7 @@ from moot.packs.rspec.stage_documents import document_of, structure_of
 from moot.packs.rspec.untouched import kept_beside, kept_outside, repaired_outside
 from moot.packs.ruby.loaded_files import LOADED
 from moot.pipelines.contract import Pipeline, Problem, StageError, StageOutput, StageWaits
+from moot.runs import contents
 from moot.runs.contents import digest
 
 TYPE_CHECKING = False
@@ -334,7 +336,10 @@ def output_of(given: StageInput, answer: Mapping[str, Any]) -> StageOutput:
     if agent == ISOLATION:
         changes = stage_documents.configured(document, read.data["methods"])
     elif agent == ARCHITECT:
-        changes = {"/spec_file": read.data["spec_file"], "/structure": read.data["structure"]}
+        path = given.path("spec")
+        data = contents.read(given.target.root, (path,)).files.get(path) or b""
+        structure = read.data.get("structure") or architect.reworded(planned(document), data)
+        changes = {"/spec_file": read.data.get("spec_file", path), "/structure": structure}
     errors = reviewing.review_errors(read.data["violations"], None) if agent == REVIEWER else ()
     return StageOutput(document=changes, warnings=warnings, errors=errors, answer=dict(read.data))
 

@@ -5,6 +5,7 @@ What other packages know of a method's code comes from here or from `conditional
 
 from __future__ import annotations
 
+from moot.packs.ruby.conditionals import body_of
 from moot.packs.ruby.expressions import expression
 from moot.packs.ruby.syntax import constant_name, text, walk
 
@@ -31,6 +32,14 @@ def constants_of(methods: Iterable[Method]) -> list[str]:
             elif one is method.node or one.type not in _INNER:
                 stack.extend(reversed(one.named_children))
     return list(found)
+
+
+def last_of(method: Method) -> Expression | None:
+    """The last statement of a method; none of one with `rescue` or `ensure`."""
+    body = body_of(method.node)
+    while body is not None and body.type in ("body_statement", "block_body"):
+        body = next((one for one in reversed(body.named_children) if one.type != "comment"), None)
+    return None if body is None else expression(body)
 
 
 def assigned_values(method: Method) -> dict[str, Expression]:
