@@ -153,21 +153,6 @@ def test_an_edit_that_was_reviewed_is_still_there_when_the_source_changes(covere
     assert "# mine" in covered.file(SPEC)
 
 
-@pytest.mark.proves("S2-HARD-04")
-def test_a_question_that_is_no_longer_needed_costs_no_result(covered: Shop) -> None:
-    swap(SPEC, "expect(value).to eq(1)", "expect(value).to eq(1) # mine")(covered)
-    assert isinstance(covered.cover(), CoverReport)
-    before, mine = calls(covered), covered.file(SPEC)
-    swap(DOCUMENT, "raises ArgumentError", "raises an error")(covered)
-    with pytest.raises(Refused, match="blocks that only you may replace"):
-        covered.cover()
-    swap(DOCUMENT, "raises an error", "raises ArgumentError")(covered)
-    assert isinstance(covered.cover(), CoverReport)
-    assert ran(covered) == []
-    assert calls(covered) == before
-    assert covered.file(SPEC) == mine
-
-
 # --- what no stage depends on -----------------------------------------------------------------------------------------
 
 

@@ -175,7 +175,7 @@ DOCUMENT: list[Row] = [
     ("the time of the source", swap(METADATA, "source_file_mtime: ", "source_file_mtime: 1"), "analyzer validation"),
     ("an error of the validation", swap(METADATA, "errors: []", 'errors: ["mine"]'), "analyzer validation"),
     ("the level", swap(METADATA, "test_level: unit", "test_level: integration"), KNOWS_FACTORIES),
-    ("a characteristic", swap(METADATA, "default: null", "default: authenticated"), FROM_SKELETON, OVERWRITE),
+    ("a characteristic", swap(METADATA, "default: null", "default: user_authenticated"), FROM_SKELETON, OVERWRITE),
     ("a factory", swap(METADATA, "detected: {}", "detected:\n  a:\n    file: a\n    traits: []"), KNOWS_FACTORIES),
     ("the name of the spec", swap(METADATA, "payment_spec.rb", "payments_spec.rb"), ""),
     ("the version of an agent", swap(METADATA, "automation:\n", 'automation:\n  architect_version: "2"\n'), ""),

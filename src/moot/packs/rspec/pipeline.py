@@ -333,15 +333,16 @@ def output_of(given: StageInput, answer: Mapping[str, Any]) -> StageOutput:
     if agent == ANALYZER:
         return stage_documents.analysis_output(document, read.data, warnings, given.file("source") or b"")
     changes: dict[str, Any] = {}
+    said = dict(read.data)
     if agent == ISOLATION:
         changes = stage_documents.configured(document, read.data["methods"])
     elif agent == ARCHITECT:
         path = given.path("spec")
         data = contents.read(given.target.root, (path,)).files.get(path) or b""
-        structure = read.data.get("structure") or architect.reworded(planned(document), data)
-        changes = {"/spec_file": read.data.get("spec_file", path), "/structure": structure}
+        said = {"spec_file": path, "structure": architect.reworded(planned(document), data), **said}
+        changes = {"/spec_file": said["spec_file"], "/structure": said["structure"]}
     errors = reviewing.review_errors(read.data["violations"], None) if agent == REVIEWER else ()
-    return StageOutput(document=changes, warnings=warnings, errors=errors, answer=dict(read.data))
+    return StageOutput(document=changes, warnings=warnings, errors=errors, answer=said)
 
 
 def _stage_error(error: Refused) -> StageError:
