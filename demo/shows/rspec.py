@@ -1,7 +1,8 @@
 """Agents that write RSpec tests for a branch with four changed classes, in two waves.
 
-The project is the bookshop in `demo/bookshop`. Scripted commands stand where coding agents would: one words the examples
-that moot has planned, one writes factories, one fills in the tests. moot checks each step on the real files, and runs RSpec.
+The project is the bookshop in `demo/bookshop`. Scripted commands stand where coding agents would: one words the
+examples that moot has planned, one writes factories, one fills in the tests. moot checks each step on the real files,
+and runs RSpec.
 """
 
 from __future__ import annotations
