@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from moot.packs.rspec.analyzer import Analysis, analyze
+from moot.packs.rspec.analyzer import AnalysisData, analyze
 from moot.packs.rspec.document_check import errors_of
 from moot.packs.ruby.declarations import declarations
 from moot.packs.ruby.syntax import parse
@@ -36,7 +36,7 @@ def _entry(method: Method, *, selected: bool) -> dict[str, Any]:
     return {"name": method.name, "method_mode": "new", "line_range": lines, "selected": selected}
 
 
-def analysed(source: str, class_name: str = "A") -> Analysis:
+def analysed(source: str, class_name: str = "A") -> AnalysisData:
     """The analysis. The document that it makes always passes the check of documents."""
     given = document(source, class_name)
     found = analyze(given, source.encode(), 1699351530, "app_services_payment_processor")

@@ -106,7 +106,7 @@ CHANGES: list[tuple[str, Callable[[Shop], None], list[str]]] = [
     ("a level for unclear methods, and there is none", nothing, NONE),
     ("a choice for blocks of a person, and there is none", nothing, NONE),
     ("the time of the source", touch, [ANALYZER, ISOLATION]),
-    ("a comment in the source", append(SOURCE, "# sold here\n"), [ANALYZER, IMPLEMENTER, REVIEWER]),
+    ("a comment in the source", append(SOURCE, "# sold here\n"), [ANALYZER, ISOLATION, IMPLEMENTER, REVIEWER]),
     ("the type of the project", settings('[pack.rspec]\nproject_type = "library"'), ALL[2:]),
     ("the command of factory-agent", agent("factory-agent", "a"), [FACTORY]),
     ("the command of test-implementer", agent("test-implementer", "b"), [IMPLEMENTER]),

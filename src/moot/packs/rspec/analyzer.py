@@ -32,7 +32,7 @@ NOTHING_SELECTED = "No method is selected"
 BEHAVIOUR = "{BEHAVIOR_DESCRIPTION}"
 
 
-class Analysis(Record):
+class AnalysisData(Record):
     """The data of code-analyzer's answer. `skip`: why there was nothing to do. With faults, the stage fails."""
 
     data: Mapping[str, Any]
@@ -41,14 +41,14 @@ class Analysis(Record):
     faults: tuple[Fault, ...] = ()
 
 
-def analyze(document: Mapping[str, Any], source: bytes, mtime: int, slug: str = "") -> Analysis:
+def analyze(document: Mapping[str, Any], source: bytes, mtime: int, slug: str = "") -> AnalysisData:
     """Analyse the selected methods of a document."""
     entries = [entry for entry in document["methods_to_analyze"] if entry["selected"]]
     if not entries:
-        return Analysis(data={}, skip=NOTHING_SELECTED)
+        return AnalysisData(data={}, skip=NOTHING_SELECTED)
     found, bank = declarations(parse(source)), _Bank()
     methods = [_described(document, entry, defined(document, entry, found), bank) for entry in entries]
-    return Analysis(
+    return AnalysisData(
         data={
             "slug": slug,
             "source_file": document["source_file"],
@@ -154,7 +154,7 @@ class _Bank:
 # --- the contract ----------------------------------------------------------------------------------------------------
 
 
-def completed(document: Mapping[str, Any], data: Mapping[str, Any], source: bytes | None = None) -> Analysis:
+def completed(document: Mapping[str, Any], data: Mapping[str, Any], source: bytes | None = None) -> AnalysisData:
     """An analysis with modes and counts filled in, and what is wrong with it.
 
     `document`: what discovery wrote. `data`: valid in its shape. `source`: for the analysis of an agent.
@@ -172,7 +172,7 @@ def completed(document: Mapping[str, Any], data: Mapping[str, Any], source: byte
     faults += [(finding.path, finding.text) for finding in errors_of({**document, **whole})]
     if source is not None and not faults:
         faults += _against_source(document, methods, source)
-    return Analysis(data=whole, warnings=tuple(warnings), faults=tuple(faults))
+    return AnalysisData(data=whole, warnings=tuple(warnings), faults=tuple(faults))
 
 
 def _with_mode(document: Mapping[str, Any], method: Mapping[str, Any]) -> dict[str, Any]:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _STEP = "  "
 
 
-class Conflict(Record):
+class BlockConflict(Record):
     """A block that only a person may replace."""
 
     method: str
@@ -42,7 +42,7 @@ class Placed(Record):
     """The new content of a spec file; or the conflicts, and the file as it was."""
 
     data: bytes
-    conflicts: tuple[Conflict, ...] = ()
+    conflicts: tuple[BlockConflict, ...] = ()
 
 
 class PlannedSpec(Placed):
@@ -110,7 +110,7 @@ def placed(
             edits.append((start, end, new))
         else:
             why = "it was edited since moot wrote it" if old else "moot did not write it"
-            conflicts.append(Conflict(title, block.group.line, why))
+            conflicts.append(BlockConflict(title, block.group.line, why))
     if conflicts:
         return Placed(existing, tuple(conflicts))
     data = existing
