@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from moot.core.errors import MootError
-from moot.packs.rspec_v1.analysis import analyze
+from moot.packs.rspec_v1.analysis import analyze, not_in
 from moot.packs.rspec_v1.validation import validate
 
 PATH = "app/services/payment_service.rb"
@@ -239,3 +239,15 @@ def test_conditionals_nested_beyond_the_limit_are_refused():
     with pytest.raises(MootError) as caught:
         analysed("".join(f"if a{number}?\n" for number in range(41)) + "end\n" * 41)
     assert caught.value.code == "method_too_complex"
+
+
+@pytest.mark.proves("S1-AN-14")
+def test_what_an_agent_says_of_the_source_must_stand_in_it():
+    good = document(analyze(PAYMENT.encode(), PATH, "process_payment"))
+    good["characteristics"][0]["source_line"] = "3-17"
+    assert list(not_in(good, PAYMENT.encode())) == []
+    for key, value in (("method", "other"), ("class", "Other"), ("method_type", "class")):
+        wrong = {**good, "target": {**good["target"], key: value}}
+        assert [path for path, _ in not_in(wrong, PAYMENT.encode())] == ["target"], key
+    good["characteristics"][0]["source_line"] = "18"
+    assert [path for path, _ in not_in(good, PAYMENT.encode())] == ["characteristics[0].source_line"]

@@ -6,7 +6,7 @@ stage adds times, markers and factories.
 
 from __future__ import annotations
 
-from moot.core.errors import Unknown, Usage
+from moot.core.errors import MootError, Unknown, Usage
 from moot.core.record import Record
 from moot.packs.rspec.analyzer import dependencies_of
 from moot.packs.rspec.characteristics import characteristics_of
@@ -18,6 +18,7 @@ from moot.packs.ruby.targets import find_method
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
     from typing import Any
 
     from moot.packs.rspec.characteristics import Characteristic, Value
@@ -63,6 +64,22 @@ def analyze(
         lines={each.name: each.lines[0] for each in found},
         warnings=() if found else (NO_CONDITIONALS.format(method=one.id),),
     )
+
+
+def not_in(document: Mapping[str, Any], data: bytes) -> Iterator[tuple[str, str]]:
+    """What a valid document of an agent says of the source, and the source does not have: key paths and texts."""
+    target, source = document["target"], parse(data)
+    kind = "." if target["method_type"] == "class" else "#"
+    try:
+        one = find_method(source, declarations(source), f"{kind}{target['method']}", target["class"])
+    except MootError as error:
+        yield "target", error.message
+        return
+    for place, entry in enumerate(document["characteristics"]):
+        lines = [int(line) for line in str(entry.get("source_line") or "").split("-") if line.isdigit()]
+        if any(not one.first_line <= line <= one.last_line for line in lines):
+            said = f"{one.id} is on the lines {one.first_line} to {one.last_line}, not {entry['source_line']}"
+            yield f"characteristics[{place}].source_line", said
 
 
 def _entry(one: Characteristic) -> dict[str, Any]:

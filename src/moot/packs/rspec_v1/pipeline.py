@@ -215,7 +215,12 @@ class RspecV1Pipeline(Pipeline):
             return
         document = dict(self.document() or {})
         document["analyzer"] = {**(document.get("analyzer") or {}), "completed": True}
-        yield from (Problem(one) for one in validate(document).errors)
+        errors = validate(document).errors
+        yield from (Problem(one) for one in errors)
+        if not errors:
+            from moot.packs.rspec_v1.analysis import not_in
+
+            yield from (Problem(text, key=key) for key, text in not_in(document, after.file("source") or b""))
 
     def _analyze(self, given: StageInput) -> StageOutput:
         from moot.packs.rspec_v1 import analyzing
