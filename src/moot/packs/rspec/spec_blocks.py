@@ -101,11 +101,6 @@ def without_kinds(contexts: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]
     ]
 
 
-def shape(contexts: Sequence[Mapping[str, Any]]) -> list[Any]:
-    """The tree without its texts: what a rewording must keep."""
-    return [shape(one["children"]) if "children" in one else len(one.get("examples") or ()) for one in contexts]
-
-
 def difference(expected: Sequence[Mapping[str, Any]], found: Sequence[Mapping[str, Any]], path: str = "") -> str:
     """The first difference between two trees, in words; empty if they are equal."""
     for number in range(max(len(expected), len(found))):
