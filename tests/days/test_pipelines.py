@@ -68,7 +68,7 @@ def test_a_covered_method_gains_its_first_condition_or_loses_one_or_a_side_effec
     shop.open()
     shop.cover()
     shop.write("app/models/book.rb", BOOK.format(then))
-    (covered,) = shop.cover(existing="overwrite").files
+    (covered,) = shop.cover().files
     (method,) = shop.document("app_models_book")["methods"]
     conditions = 1 if then == GUARDED else 0
     assert (covered.outcome, covered.examples) == ("passed", {"#sell": conditions + 1})

@@ -66,7 +66,7 @@ def paths(task: str, role: str) -> list[Path]:
 
 def make_factories(task: str) -> str:
     made = []
-    for path in paths(task, "factories"):
+    for path in (folder / f"{name}.rb" for folder in paths(task, "factories") for name in FACTORIES):
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(

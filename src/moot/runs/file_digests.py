@@ -21,12 +21,11 @@ _OPEN = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
 class FileDigests:
-    """The digests that are known, by path. `news`: whether some were added since they were recalled."""
+    """The digests that are known, by path."""
 
     def __init__(self, *, follow: bool = True) -> None:
         self._flags = _OPEN if follow else _OPEN | os.O_NOFOLLOW  # whether links to files are read
         self._known: dict[str, tuple[Mark, str]] = {}
-        self.news = False
 
     def digest(self, path: str, mark: Mark) -> str:
         """The SHA-256 of a regular file, whose status has this mark. Raises `OSError`."""
@@ -45,7 +44,6 @@ class FileDigests:
             settled = now - max(before.st_mtime_ns, before.st_ctime_ns) >= _YOUNG_NS
             if settled and mark_of(os.fstat(file)) == mark:
                 self._known[path] = mark, found
-                self.news = True
             return found
         finally:
             os.close(file)

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from moot.runs.contract import ProgramRunner, Stage, StageError, StageInput, Target
 
 from moot.packs.rspec.rspec_runs import RspecCommand, run_rspec
 from moot.packs.rspec_v1.polisher import check_tests
@@ -16,6 +15,7 @@ from moot.packs.ruby.rspec_runs import NoResult
 from moot.packs.ruby.sentinel import SpecVerdict, try_spec
 from moot.packs.ruby.spec_tree import parse_spec
 from moot.place import processes
+from moot.runs.contract import ProgramRunner, Stage, StageError, StageInput, Target
 from tests.packs.ruby.agents import HONEST, LIES, METHODS, OTHERS, QUIET, RIGGED, SOURCE, it, spec
 
 pytestmark = pytest.mark.skipif(shutil.which("rspec") is None, reason="rspec is not installed")

@@ -23,7 +23,8 @@ def say(text: str) -> None:
 def make_factories(prompt: str) -> None:
     lines = ["status: success", "data:", "  files_created:"]
     for folder in paths(prompt, "factories"):
-        name = "book" if "Book" in prompt or "@book" in prompt else paths(prompt, "source")[0].stem
+        source = paths(prompt, "source")[0]
+        name = source.stem if source.parent.name == "models" else "book"
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / f"{name}s.rb"
         if path.exists():
