@@ -24,7 +24,7 @@ def make_factories(prompt: str) -> None:
     lines = ["status: success", "data:", "  files_created:"]
     for folder in paths(prompt, "factories"):
         source = paths(prompt, "source")[0]
-        name = source.stem if source.parent.name == "models" else "book"
+        name = re.sub(r"\W", "_", source.stem) if source.parent.name == "models" else "book"
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / f"{name}s.rb"
         if path.exists():
