@@ -27,8 +27,8 @@ if issue == "52":
     from moot.packs.specflow.methods import Team
     with Workspace(agent=me) as workspace:
         team = workspace.pack(Team)
-        assert team.write("db-coordinator", "REQUEST_MIGRATION #52 tables:[t52]").replies
-        assert team.broadcast(f"TOUCHING_FILE src/lib/{{name}}.ts").state == "granted"
+        assert team.write("db-coordinator", "REQUEST_MIGRATION #52 tables:[t52]")["replies"]
+        assert team.broadcast(f"TOUCHING_FILE src/lib/{{name}}.ts")["state"] == "granted"
     commit(f"src/lib/{{name}}.ts", f"// {{issue}} {{turn}}\\n")
     assert finish()
     sys.exit()

@@ -153,7 +153,7 @@ def test_a_document_is_shown_in_block_style_with_the_declared_keys_first(place):
 
 
 @pytest.mark.proves("S2-META-04", "S2-HARD-08")
-@pytest.mark.proves("S1-META-09", "S1-HARD-08")
+@pytest.mark.proves("S1-META-09")
 def test_changes_of_file_and_log_to_different_keys_meet_and_the_writer_is_named(place):
     name = place.begin()
     place.open_run(name, "review")
@@ -173,7 +173,6 @@ def test_changes_of_file_and_log_to_different_keys_meet_and_the_writer_is_named(
 
 
 @pytest.mark.proves("S2-HARD-08")
-@pytest.mark.proves("S1-HARD-08")
 def test_an_edit_of_an_older_rendering_is_merged_key_by_key(place):
     name = place.begin()
     old = place.path().read_text()
@@ -229,7 +228,6 @@ def test_a_key_of_another_stage_is_written_back_and_the_refused_value_is_on_reco
     assert refused["set"]
 
 
-@pytest.mark.proves("S2-ENR-05")
 @pytest.mark.proves("S1-META-09")
 def test_a_person_may_change_what_a_stage_has_written_while_none_runs(place):
     place.begin()

@@ -45,7 +45,7 @@ def books(shop: Shop) -> Shop:
     return shop
 
 
-@pytest.mark.proves("S2-SKIP-02", "S2-SKIP-03")
+@pytest.mark.proves("S2-SKIP-02")
 def test_an_agent_may_skip_if_there_is_nothing_to_do(books: Shop) -> None:
     let(books, "factory-agent", SKIP)
     [report] = books.cover().files
@@ -74,7 +74,7 @@ def test_tests_cannot_be_emptied_by_an_agent_that_skips(books: Shop) -> None:
     assert books.document("app_models_book")["automation"]["test_implementer_completed"] is False
 
 
-@pytest.mark.proves("S2-HARD-05", "S2-SKIP-03")
+@pytest.mark.proves("S2-HARD-05")
 def test_placeholders_cannot_be_left_by_an_agent_that_skips(books: Shop) -> None:
     let(books, "test-implementer", SKIP)
     refused(books)
@@ -83,19 +83,18 @@ def test_placeholders_cannot_be_left_by_an_agent_that_skips(books: Shop) -> None
     assert any("#sell: {EXPECTATION} is left" in one for one in marks["errors"])
 
 
-@pytest.mark.proves("S2-ISO-07", "S2-SKIP-03")
+@pytest.mark.proves("S2-ISO-07")
 def test_isolation_cannot_be_left_undecided_by_an_agent_that_skips(books: Shop) -> None:
     let(books, "isolation-decider", SKIP)
     assert "sell has no test_config" in refused(books)
 
 
-@pytest.mark.proves("S2-SKIP-03")
 def test_selected_methods_cannot_be_left_out_by_an_analyzer_that_skips(books: Shop) -> None:
     let(books, "code-analyzer", SKIP)
     assert "sell is selected, and was not analysed" in refused(books)
 
 
-@pytest.mark.proves("S2-REV-01", "S2-SKIP-03")
+@pytest.mark.proves("S2-REV-01")
 def test_tests_cannot_be_left_unrun_by_a_reviewer_that_skips(books: Shop) -> None:
     let(books, "test-reviewer", SKIP)
     assert "skipped, and the spec file has tests that must run" in refused(books)

@@ -19,7 +19,7 @@ def test_without_a_document_the_analysis_runs_in_full() -> None:
     assert (verdict.valid, verdict.reason, verdict.step) == (False, "metadata not found", 2)
 
 
-@pytest.mark.proves("S1-CACHE-02", "S1-CACHE-03", "S1-CACHE-04", "S1-CACHE-05")
+@pytest.mark.proves("S1-CACHE-02", "S1-CACHE-04")
 @pytest.mark.parametrize(
     ("document", "reason", "step"),
     [

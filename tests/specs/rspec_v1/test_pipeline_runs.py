@@ -17,7 +17,6 @@ MARKERS = ("analyzer", "architect", "implementer", "factory_optimizer", "polishe
 
 @pytest.mark.proves(
     "S1-PUR-01",
-    "S1-SEQ-02",
     "S1-META-01",
     "S1-META-04",
     "S1-MARK-01",
@@ -121,7 +120,7 @@ def test_stages_run_one_by_one_and_each_leaves_its_marker(staffed: Shop) -> None
     assert staffed.read(REPORT) == first
 
 
-@pytest.mark.proves("S1-WARN-01", "S1-WARN-02", "S1-FOPT-01", "S1-FOPT-04", "S1-AN-11")
+@pytest.mark.proves("S1-WARN-01", "S1-WARN-02", "S1-FOPT-01", "S1-AN-11")
 def test_a_warning_of_the_factory_optimizer_is_noted_and_the_pipeline_goes_on(shop: Shop) -> None:
     factories = "FactoryBot.define do\n factory(:user) { trait(:signed_in) { authenticated { true } } }\nend\n"
     shop.write("spec/factories/users.rb", factories)
@@ -164,7 +163,7 @@ def test_rubocop_corrects_what_it_can_and_is_recorded(shop: Shop) -> None:
     assert "| 21 | The linter has no offences | should | passed |" in shop.read(REPORT)
 
 
-@pytest.mark.proves("S1-TEST-03", "S1-HARD-04", "S1-CACHE-05")
+@pytest.mark.proves("S1-TEST-03", "S1-HARD-04")
 def test_a_touched_source_is_analysed_again_also_within_the_same_second(staffed: Shop) -> None:
     def analyse() -> str:
         return staffed.rspec("analyzer", SOURCE, "process").err
@@ -180,7 +179,6 @@ def test_a_touched_source_is_analysed_again_also_within_the_same_second(staffed:
     assert "Running analysis (cache invalid or missing): source file modified" in analyse()
 
 
-@pytest.mark.proves("S1-HARD-05")
 def test_changed_factories_refresh_only_what_is_known_of_them(staffed: Shop) -> None:
     staffed.rspec("analyzer", SOURCE, "process")
     first = staffed.document()

@@ -158,7 +158,7 @@ def test_a_tmp_that_cannot_be_created_although_the_person_wants_it_is_not_the_en
     assert f"Warning: {without_tmp.root}/tmp cannot be created: Permission denied." in said.err
 
 
-@pytest.mark.proves("S1-HARD-15", "S1-CACHE-07")
+@pytest.mark.proves("S1-HARD-15")
 def test_queries_never_look_into_the_folder_of_another_project_of_the_same_name(
     without_tmp: Shop, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -113,7 +113,7 @@ OUT_OF_ORDER = [
 ]
 
 
-@pytest.mark.proves("S1-HARD-01", "S1-HARD-02", "S1-MARK-02")
+@pytest.mark.proves("S1-HARD-01", "S1-MARK-02")
 @pytest.mark.parametrize(("marker", "why"), OUT_OF_ORDER)
 def test_a_marker_that_a_person_sets_is_turned_back_and_reported_with_what_is_missing(
     begun: Shop, marker: str, why: str
@@ -129,7 +129,7 @@ def test_a_marker_that_a_person_sets_is_turned_back_and_reported_with_what_is_mi
     assert begun.states()[marker.removesuffix("_completed")] == "pending"
 
 
-@pytest.mark.proves("S1-MARK-02", "S1-HARD-01", "S1-HARD-02", "S1-INSP-02")
+@pytest.mark.proves("S1-MARK-02", "S1-HARD-01", "S1-INSP-02")
 @pytest.mark.parametrize(
     ("stage", "why"),
     [
@@ -157,7 +157,6 @@ def test_an_agent_may_claim_in_the_other_form_and_moot_renders_its_own(shop: Sho
     assert worked or any("is left" in one for one in shop.document()["automation"]["errors"])
 
 
-@pytest.mark.proves("S1-HARD-02")
 @pytest.mark.parametrize("marker", ["architect", "implementer", "polisher"])
 def test_before_the_skeleton_a_marker_is_reported_with_that_as_missing_and_the_stages_run_as_if_it_were_not_there(
     staffed: Shop, marker: str
@@ -171,7 +170,7 @@ def test_before_the_skeleton_a_marker_is_reported_with_that_as_missing_and_the_s
     assert f"\n{marker} passed" in said.err, "it is not taken for completed"
 
 
-@pytest.mark.proves("S1-HARD-02", "S1-PRE-02")
+@pytest.mark.proves("S1-PRE-02")
 def test_a_marker_out_of_order_lets_no_stage_start_and_is_reported_also_if_the_command_fails(begun: Shop) -> None:
     begun.write(METADATA, begun.read(METADATA).replace("implementer_completed: false", "implementer_completed: true"))
     said = begun.rspec("factory-optimizer", SPEC)
@@ -180,7 +179,7 @@ def test_a_marker_out_of_order_lets_no_stage_start_and_is_reported_also_if_the_c
     assert "implementer_completed: true is not accepted: rspec-architect has not completed." in said.err
 
 
-@pytest.mark.proves("S1-HARD-02", "S1-LIFE-01")
+@pytest.mark.proves("S1-LIFE-01")
 def test_a_marker_of_a_later_stage_that_an_agent_sets_fails_its_own_stage(shop: Shop) -> None:
     shop.agents(architect="hasty", implementer="none")
     said = shop.run()
@@ -291,7 +290,7 @@ def test_validate_prints_one_json_object(begun: Shop, folder: Path) -> None:
     assert "test_level: expected unit, integration, request or e2e" in said.err
 
 
-@pytest.mark.proves("S1-CACHE-07", "S1-INSP-05", "S1-INSP-04", "S1-CACHE-05")
+@pytest.mark.proves("S1-INSP-05", "S1-INSP-04")
 def test_queries_answer_about_the_cache_and_the_characteristics(begun: Shop) -> None:
     path = f"{begun.root}/{METADATA}"
     assert begun.rspec("path", f"./{SOURCE}").out == f"{path}\n"

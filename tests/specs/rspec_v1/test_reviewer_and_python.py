@@ -63,7 +63,7 @@ def test_a_source_that_changes_while_it_is_analysed_fails_the_stage(shop: Shop) 
     assert found.document["/analyzer/timestamp"] == "2026-01-02T03:04:05Z"
 
 
-@pytest.mark.proves("S1-CACHE-07", "S1-ENG-01")
+@pytest.mark.proves("S1-ENG-01")
 def test_the_verbs_are_python_methods(shop: Shop) -> None:
     shop.agents(architect="none")
     with Workspace(str(shop.root)) as workspace:

@@ -187,7 +187,7 @@ DOCUMENT: list[Row] = [
 
 
 @NEEDS
-@pytest.mark.proves("S1-HARD-04", "S1-HARD-05", "S1-TEST-03", "S1-CACHE-04", "S1-FAIL-03")
+@pytest.mark.proves("S1-HARD-04", "S1-TEST-03", "S1-CACHE-04", "S1-FAIL-03")
 @pytest.mark.parametrize("rows", [FILES, SETTING, DOCUMENT], ids=["files", "settings", "document"])
 def test_a_stage_runs_again_exactly_if_something_changed_that_it_depends_on(
     shop: Shop, monkeypatch: pytest.MonkeyPatch, rows: list[Row]
@@ -235,7 +235,7 @@ def test_a_run_that_is_resumed_with_a_new_analyzer_begins_with_the_analysis(
     assert shop.document()["analyzer"]["version"] == "1.1"
 
 
-@pytest.mark.proves("S1-HARD-05", "S1-INSP-04", "S1-AN-10")
+@pytest.mark.proves("S1-INSP-04", "S1-AN-10")
 def test_new_factories_cost_neither_the_lines_nor_the_warnings_of_the_analysis(staffed: Shop) -> None:
     def analysed(method: str) -> tuple[list[int], list[str]]:
         """The lines of the characteristics, and the warnings about the source."""
@@ -251,7 +251,7 @@ def test_new_factories_cost_neither_the_lines_nor_the_warnings_of_the_analysis(s
     assert len(first["refund"][1]) == 1
 
 
-@pytest.mark.proves("S1-CACHE-03", "S1-CACHE-04")
+@pytest.mark.proves("S1-CACHE-04")
 @pytest.mark.parametrize(
     ("old", "new"), [("test_level: unit", "test_level: nonsense"), ("source_file_mtime: ", "source_file_mtime: 1")]
 )

@@ -238,7 +238,7 @@ def test_neither_init_nor_a_wave_changes_what_a_project_has_of_specflow(make_pro
     before = files()
     spoken = project.voice("init", "--pack", "specflow")
     assert spoken.code == 0, spoken.err
-    assert "[run.specflow]" in spoken.out
+    assert all(one in spoken.out for one in ("[run.specflow]", "scripts/agents", "docs/contracts", "commit-msg"))
     project.spawn(50)
     finished(project, 50)
     gating(project)

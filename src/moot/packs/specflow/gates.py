@@ -404,7 +404,8 @@ class _Gate:
         if tier == CONTRACTS:
             issue = team.issue(work, asked["issues"][0])
             about = {"run": self.run.id, "issue": issue.number}
-            describe(work, issue.id, failed=issue.failed + bool(details))
+            counts = details and self.ran is not None  # a command that cannot run is not the fault of the agent
+            describe(work, issue.id, failed=issue.failed + bool(counts))
             if not asked["request"]:
                 self._certify(work, wave, issue, details)
         elif details:

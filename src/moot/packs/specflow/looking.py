@@ -5,6 +5,8 @@ Everything is read from the log, from presence and from the locks of commands.
 
 from __future__ import annotations
 
+import os
+
 from moot.api.answer import Answer, Table
 from moot.api.catalogue import Param, Verb
 from moot.api.protocol.pack_views import Concern, PackView
@@ -278,8 +280,17 @@ journeys = ["npx", "playwright", "test"]
 regression = ["npx", "playwright", "test"]"""
 
 
-def adopted(call: Call) -> Iterator[str]:
-    """What a project still needs. Nothing of Specflow that it has is changed."""
+_FOUND = ("agents", "scripts/agents", "docs/contracts", ".specflow/baseline.json", ".claude/settings.json")
+
+
+def adopted(call: Call, migrations: str) -> Iterator[str]:
+    """What a project has of Specflow, none of which is changed, and what it still needs."""
+    root, hooks = call.place.root, os.path.join(call.place.common or "", "hooks")
+    found = [one for one in (*_FOUND, migrations) if os.path.exists(os.path.join(root, one))]
+    found += [f"git hook {one}" for one in ("commit-msg", "pre-push") if os.path.exists(os.path.join(hooks, one))]
+    yield f"Found, and left as it is: {', '.join(found)}." if found else "No files of Specflow were found."
+    if migrations not in found:
+        yield f"There is no {migrations} yet: the first migration gets the number 1."
     if not call.settings.runs.get(PACK):
         yield from _RUN_TABLE.splitlines()
 

@@ -160,7 +160,7 @@ def request(
                 refused.setdefault(rival.data["issue"], []).append(table)
         for other, shared in refused.items():
             why = (
-                f"#{other} creates this, and #{number} asked to create the same: the request of #{number} was refused. "
+                f"created by #{other}, and #{number} asked to create the same: the request of #{number} was refused. "
                 f"Depend on #{other}, or use another name."
             )
             yield from _conflict(wave, shared, why, (number, other), refused=True)
@@ -172,7 +172,7 @@ def request(
         for rival in known.pending:
             if shared := [table for table in tables if table in rival.data["tables"]]:
                 why = (
-                    f"#{rival.data['issue']} ({rival.data['text']}) and #{number} ({given['text']}) change this: apply "
+                    f"changed by #{rival.data['issue']} ({rival.data['text']}) and #{number} ({given['text']}): apply "
                     "the two in number order, nothing was refused."
                 )
                 yield from _conflict(wave, shared, why, (number, rival.data["issue"]), refused=False)
@@ -194,7 +194,7 @@ def _conflict(
     wave: Wave, tables: Sequence[str], why: str, issues: tuple[int, int], *, refused: bool
 ) -> Iterator[Reply]:
     """A message to the agent of each issue, and to the lead if the request of the first one was refused."""
-    details = f"{', '.join(tables)}: {why}"
+    details = f"{', '.join(tables)} are {why}" if len(tables) > 1 else why
     data = {"table": tables[0], "details": details, "issues": list(issues), "refused": refused}
     if refused:
         yield "CONFLICT", data, ""

@@ -294,7 +294,7 @@ class Specflow(Protocol):
     def adopted(self, call: Call) -> Iterable[str]:
         from moot.packs.specflow.looking import adopted
 
-        return adopted(call)
+        return adopted(call, self.settings["migrations"])
 
 
 def ready(work: Work, member: Teammate | None, certificate: str, stale: str = "", changed: Iterable[str] = ()) -> None:
@@ -307,12 +307,15 @@ def ready(work: Work, member: Teammate | None, certificate: str, stale: str = ""
     if touched := [one for one in changed if _meets((paths.escape(one),), held)]:
         stale = f"{', '.join(touched[:5])} changed since it ran"
     run = work.state("run", certificate)
-    proves = (run.pack, run.task, run.outcome, run.parameters.get("tier")) if run.exists else ()
-    if proves != (PACK, issue.id, PASSED, CONTRACTS) or stale:
+    wrong = stale
+    if not run.exists or (run.pack, run.task, run.parameters.get("tier")) != (PACK, issue.id, CONTRACTS):
+        wrong = f"it is no contracts gate of {issue.id}"
+    elif run.outcome != PASSED:
+        wrong = f"it has not passed ({run.outcome or 'it has not ended'})"
+    if wrong:
         raise Refused(
             "bad_certificate",
-            f"{certificate[:80]} does not prove that #{issue.number} is ready: "
-            f"{stale or f'it is no contracts gate of {issue.id} that passed'}.",
+            f"{certificate[:80]} does not prove that #{issue.number} is ready: {wrong}.",
             f"Ask for a run, and name the one that passed: `{command_line('specflow write', GATE, 'RUN_CONTRACTS')}`.",
             certificate=certificate,
         )
