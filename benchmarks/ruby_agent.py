@@ -24,10 +24,9 @@ def implementer(text: str) -> str:
     for line in text.splitlines():
         indent = line[: len(line) - len(line.lstrip())]
         if "TODO: implementer" in line:
-            large = "insufficient" not in line if "setup for " in line else large
-        elif "{COMMON_SETUP}" in line:
-            lines.append(f"{indent}let(:amount) {{ 5 }}")
-        elif "{SETUP_CODE}" in line:
+            continue
+        if "{SETUP_CODE}" in line:
+            large = "> " in line
             lines.append(f"{indent}let(:amount) {{ {11 if large else 1} }}")
         elif "{EXPECTATION}" in line:
             lines.append(f"{indent}expect(result).to eq({':large' if large else ':small'})")

@@ -1,7 +1,8 @@
 """Agents that write RSpec tests for a branch with four changed classes, in two waves.
 
-The project is the bookshop in `demo/bookshop`. Two scripted commands stand where coding agents would: one writes
-factories, one fills in the tests that moot has planned. moot checks each step on the real files, and runs RSpec.
+The project is the bookshop in `demo/bookshop`. Scripted commands stand where coding agents would: one words the
+examples that moot has planned, one writes factories, one fills in the tests. moot checks each step on the real files,
+and runs RSpec.
 """
 
 from __future__ import annotations
@@ -22,12 +23,13 @@ if TYPE_CHECKING:
 
 AGENT = "agents/tester.py"
 COMMAND = json.dumps([sys.executable, AGENT])
-SETTINGS = f'packs = ["rspec"]\n\n[run.rspec]\nfactory-agent = {COMMAND}\ntest-implementer = {COMMAND}\n'
+STAGES = ("test-architect", "factory-agent", "test-implementer")
+SETTINGS = 'packs = ["rspec"]\n\n[run.rspec]\n' + "".join(f"{stage} = {COMMAND}\n" for stage in STAGES)
 NEEDS = ("ruby", "rspec")
 INSTALL = "On Debian: apt install ruby ruby-rspec ruby-factory-bot. Elsewhere: gem install rspec factory_bot."
 INTRODUCTION = (
     "A branch of a small bookshop in Ruby has four new classes. Two depend on the other two.",
-    "moot finds their methods, plans the tests, lets two commands fill them in, and runs RSpec after each.",
+    "moot finds their methods, plans the tests, lets commands word and fill them in, and runs RSpec after each.",
 )
 
 

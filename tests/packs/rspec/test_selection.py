@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from moot.core.errors import MootError
-from moot.packs.rspec.analysis import analyze
+from moot.packs.rspec.analyzer import analyze
 from moot.packs.rspec.changes import BRANCH, ChangedSource, Changes
 from moot.packs.rspec.discovery import discover
 from moot.packs.rspec.discovery_documents import documents
@@ -199,5 +199,5 @@ def test_the_debug_only_dependencies_change_nothing_after_discovery() -> None:
     (part,) = documents(
         discover(Changes(mode=BRANCH, sources=(ChangedSource(path="app/shop.rb", data=source),))).answer
     )
-    (one,) = analyze(part.values, source, 1, {}).data["methods"][0]["characteristics"]
+    (one,) = analyze(part.values, source, 1).data["methods"][0]["characteristics"]
     assert one["source"] == {"kind": "external", "class": "Gateway", "method": "charge"}, "Gateway has not changed"

@@ -1,4 +1,4 @@
-"""The conditionals of a method: every form, what nests in what, which ones are guards."""
+"""The conditionals of a method: every form, what nests in what, and how branches leave."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def outline(body: str) -> list:
     def one(it):
         tested = "" if it.condition is None else it.condition.text
         branches = [(_label(branch), [one(inner) for inner in branch.nested]) for branch in it.branches]
-        return [it.form + ("!" if it.guard else ""), tested, branches]
+        return [it.form, tested, branches]
 
     return [one(it) for it in found(body)]
 
@@ -64,24 +64,20 @@ FORMS = {
         "case a\nin {b: 1} if c then 1\nin [1, *] | nil\n2\nelse\n3\nend",
         [["case_in", "a", [("in {b: 1} c", []), ("in [1, *] | nil", []), ("else", [])]]],
     ),
-    "return if": ("return 1 if a", [["if!", "a", ALONE]]),
-    "return unless": ("return unless a", [["unless!", "a", ALONE]]),
-    "raise if": ("raise A, 'b' if a", [["if!", "a", ALONE]]),
-    "fail if": ("fail 'b' if a", [["if!", "a", ALONE]]),
-    "next in a block": ("b.each { |c| next if c }", [["if!", "c", ALONE]]),
-    "block form of a guard": ("if a\n  # comment\n  return 1\nend\n2", [["if!", "a", ALONE]]),
-    "block form with unless": ("unless a\n  raise A\nend\n2", [["unless!", "a", ALONE]]),
-    "more than leaving is no guard": ("if a\n  log\n  return 1\nend\n2", [["if", "a", ALONE]]),
-    "an else is no guard": ("if a\n  return 1\nelse\n  b\nend\n2", [["if", "a", PLAIN]]),
+    "return if": ("return 1 if a", [["if", "a", ALONE]]),
+    "return unless": ("return unless a", [["unless", "a", ALONE]]),
+    "raise if": ("raise A, 'b' if a", [["if", "a", ALONE]]),
+    "next in a block": ("b.each { |c| next if c }", [["if", "c", ALONE]]),
+    "block form of a guard": ("if a\n  # comment\n  return 1\nend\n2", [["if", "a", ALONE]]),
     "nested": (
         "if a\n  if b\n    1\n  end\nelse\n  c ? 1 : 2\nend",
         [["if", "a", [("then", [["if", "b", ALONE]]), ("else", [["ternary", "c", PLAIN]])]]],
     ),
     "nested in a when": (
         "case a\nwhen 1\n  return if b\nend",
-        [["case", "a", [("when 1", [["if!", "b", ALONE]]), ("else?", [])]]],
+        [["case", "a", [("when 1", [["if", "b", ALONE]]), ("else?", [])]]],
     ),
-    "code after a guard is not nested": ("return if a\nb if c", [["if!", "a", ALONE], ["if", "c", ALONE]]),
+    "code after a guard is not nested": ("return if a\nb if c", [["if", "a", ALONE], ["if", "c", ALONE]]),
     "nested in a block of a branch": (
         "if a\n  b.each do |c|\n    d if c\n  end\nend",
         [["if", "a", [("then", [["if", "c", ALONE]]), ("else?", [])]]],
@@ -161,7 +157,7 @@ def test_branches_have_their_statements_and_lines():
     ]
     assert [one.kind for one in first.statements[1].operands] == ["nil"]
     (created,) = second.statements
-    assert (created.receiver.name, created.name, created.pairs[0][0]) == ("Payment", "create!", "amount")
+    assert (created.receiver.name, created.name) == ("Payment", "create!")
     assert (first.first_line, first.last_line, second.first_line) == (4, 5, 7)
 
 

@@ -11,9 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from moot.core.errors import MootError
+from moot.packs.rspec.characteristics import characteristics_of
 from moot.packs.rspec_v1.analysis import analyze
-from moot.packs.rspec_v1.characteristics import characteristics
-from moot.packs.ruby.conditionals import conditionals
 from moot.packs.ruby.declarations import declarations
 from moot.packs.ruby.factories import detect_factories
 from moot.packs.ruby.spec_tree import parse_spec
@@ -108,7 +107,7 @@ def check_declarations(data: bytes) -> None:
         assert 1 <= one.first_line <= one.last_line <= data.count(b"\n") + 1
     for one in found.methods:
         with clear_errors_only():
-            characteristics(conditionals(one))
+            characteristics_of(one, one.owner)
 
 
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from moot.packs.rspec.analysis import SourceAnalysis, analyze
+from moot.packs.rspec.analyzer import AnalysisData, analyze
 from moot.packs.rspec.document_check import errors_of
 from moot.packs.ruby.declarations import declarations
 from moot.packs.ruby.syntax import parse
@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from moot.packs.ruby.methods import Method
-
-CLASSES = {"Payment": "model", "Transaction": "model", "Cart": "object"}
 
 
 def document(source: str, class_name: str, *, selected: bool = True) -> dict[str, Any]:
@@ -38,10 +36,10 @@ def _entry(method: Method, *, selected: bool) -> dict[str, Any]:
     return {"name": method.name, "method_mode": "new", "line_range": lines, "selected": selected}
 
 
-def analysed(source: str, class_name: str = "A", classes: Mapping[str, str] = CLASSES) -> SourceAnalysis:
+def analysed(source: str, class_name: str = "A") -> AnalysisData:
     """The analysis. The document that it makes always passes the check of documents."""
     given = document(source, class_name)
-    found = analyze(given, source.encode(), 1699351530, {"classes": classes}, "app_services_payment_processor")
+    found = analyze(given, source.encode(), 1699351530, "app_services_payment_processor")
     assert errors_of({**given, **found.data}) == []
     return found
 

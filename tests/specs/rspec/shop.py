@@ -42,13 +42,16 @@ class Shop:
             path.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(SHOP / "app" / f"{name}.rb", path)
 
-    def open(self, behaviour: str = "honest", settings: str = "", timeout: str = "1m") -> None:
+    def open(
+        self, behaviour: str = "honest", settings: str = "", timeout: str = "1m", architect: str = "honest"
+    ) -> None:
         """Commit what was changed, create the workspace, and allow the agents."""
         self.git("add", "-A")
         self.git("commit", "-q", "-m", "changes")
-        honest, other = ([sys.executable, "agent.py", one] for one in ("honest", behaviour))
+        honest, other, words = ([sys.executable, "agent.py", one] for one in ("honest", behaviour, architect))
         limit = f"timeout = {timeout!r}"
-        table = f"factory-agent = {honest!r}\ntest-implementer = {{ command = {other!r}, {limit} }}\n"
+        table = f"factory-agent = {honest!r}\n" + (f"test-architect = {words!r}\n" if architect else "")
+        table += f"test-implementer = {{ command = {other!r}, {limit} }}\n"
         Workspace.init(str(self.root), packs=["rspec"]).close()
         with (self.root / "moot.toml").open("a") as file:
             file.write(f"\n[run.rspec]\n{table}\n{settings}")

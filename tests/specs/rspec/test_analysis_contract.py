@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from moot.core.errors import MootError
-from moot.packs.rspec.analysis_contract import completed
+from moot.packs.rspec.analyzer import completed
 from moot.packs.rspec.answers import read_answer
 from tests.specs.rspec.samples import sample
 
@@ -17,12 +17,12 @@ from tests.specs.rspec.samples import sample
 def test_the_sample_answer_passes_the_contract_and_is_completed() -> None:
     data = read_answer("code-analyzer", sample("code-analyzer")).data
     found = completed(_discovered(), data)
-    assert found.problems == ()
+    assert found.faults == ()
     assert [method["method_mode"] for method in found.data["methods"]] == ["modified", "new"]
     used = {one["id"]: one["used_by"] for one in found.data["behaviors"]}
     assert used.pop("payment_gateway_charge_succeeds") == 0
     assert set(used.values()) == {1}
-    assert any("payment_gateway_charge_succeeds: nothing refers" in warning for warning in found.warnings)
+    assert any("payment_gateway_charge_succeeds" in warning for warning in found.warnings)
 
 
 def _discovered() -> dict[str, Any]:
@@ -69,7 +69,7 @@ def test_an_answer_that_breaks_the_contract_is_refused_with_the_path(
         holder = holder[key]
     holder[place[-1]] = value
     found = completed(_discovered(), data)
-    assert any(path in at for at, _ in found.problems), found.problems
+    assert any(path in at for at, _ in found.faults), found.faults
 
 
 @pytest.mark.proves("S2-AN-03", "S2-AN-04", "S2-AN-07", "S2-AN-08")
@@ -122,6 +122,29 @@ def test_when_parent_compares_by_type() -> None:
         }
     )
     refund[1]["values"][0]["behavior_id"] = "refunds_transaction"
-    assert any("when_parent" in at for at, _ in completed(_discovered(), data).problems)
+    assert any("when_parent" in at for at, _ in completed(_discovered(), data).faults)
     refund[1]["when_parent"] = [True]
-    assert completed(_discovered(), data).problems == ()
+    assert completed(_discovered(), data).faults == ()
+
+
+@pytest.mark.proves("S2-AN-20")
+def test_what_an_agent_says_of_the_source_must_stand_in_it() -> None:
+    source = "class PaymentProcessor\n" + "\n" * 8
+    source += "  def process\n    PaymentGateway.charge(User)\n" + "    a\n" * 23 + "  end\n" + "\n" * 4
+    source += "  def refund\n    Transaction\n" + "    a\n" * 13 + "  end\nend\n"
+    good = dict(read_answer("code-analyzer", sample("code-analyzer")).data)
+    good["methods"][1]["characteristics"][0]["source_line"] = "41"
+    assert completed(_discovered(), good, source.encode()).faults == ()
+    wrong: dict[str, tuple[tuple[Any, ...], Any]] = {
+        "methods[0].type": ((0, "type"), "class"),
+        "methods[0].dependencies[1]": ((0, "dependencies", 1), "Mailer"),
+        "methods[0].characteristics[0].source_line": ((0, "characteristics", 0, "source_line"), "15-36"),
+        "methods[0].characteristics[1].source.class": ((0, "characteristics", 1, "source", "class"), "Gateway"),
+    }
+    for path, (place, value) in wrong.items():
+        data = copy.deepcopy(good)
+        holder: Any = data["methods"]
+        for key in place[:-1]:
+            holder = holder[key]
+        holder[place[-1]] = value
+        assert [at for at, _ in completed(_discovered(), data, source.encode()).faults] == [path]

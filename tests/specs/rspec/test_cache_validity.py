@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from moot.core.errors import Refused
-from moot.packs.rspec import analysis
+from moot.packs.rspec import analyzer
 from moot.packs.rspec.pipeline import RspecPipeline
 from tests.specs.rspec.test_waves_of_a_class import TILL, runs_of, stages_of
 
@@ -106,7 +106,7 @@ def test_another_version_of_the_code_makes_the_cache_invalid(covered: Shop, monk
     monkeypatch.setattr(RspecPipeline, "version", "another")
     assert "the declaration of the stage changed" in reason(covered)
     monkeypatch.undo()
-    monkeypatch.setattr(analysis, "VERSION", "another")
+    monkeypatch.setattr(analyzer, "VERSION", "another")
     assert "the version of the analysis changed" in reason(covered)
     monkeypatch.undo()
     assert reason(covered) == ""

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from moot.core.errors import MootError
 from moot.packs.rspec.contexts import contexts_of, structure_of
-from moot.packs.rspec.structure import examples_of, leaves_of
+from moot.packs.rspec.structure import examples_of
 from tests.specs.rspec.samples import sample
 from tests.specs.rspec.test_document_check import document
 
@@ -18,8 +19,7 @@ def value(given: object, said: str, behaviour: str = "", *, terminal: bool = Fal
 
 
 def characteristic(name: str, kind: str, *values: dict[str, Any], **more: Any) -> dict[str, Any]:
-    rest = {"description": name, "setup": {"type": "data", "class": None}}
-    return {"name": name, "type": kind, "values": list(values), "level": 1, **rest, **_root, **more}
+    return {"name": name, "description": name, "type": kind, "values": list(values), "level": 1, **_root, **more}
 
 
 _root: dict[str, Any] = {"depends_on": None, "when_parent": None}
@@ -37,12 +37,13 @@ def with_bank(*methods: dict[str, Any], off: tuple[str, ...] = (), **texts: str)
 
 def names(*characteristics: dict[str, Any]) -> list[str]:
     """The texts of all contexts, parents before children."""
-    bank = {"b": {"id": "b", "description": "works", "enabled": True}}
+    bank = {name: {"description": "works"} for name in ("b", "denies", "returns", "refuses")}
+    leaves = [{**one, "values": [{"behavior_id": "b", **each} for each in one["values"]]} for one in characteristics]
 
     def walk(contexts: Any) -> list[str]:
         return [name for one in contexts for name in (one.name, *walk(one.children))]
 
-    return walk(contexts_of({"characteristics": list(characteristics)}, bank))
+    return walk(contexts_of({"characteristics": leaves}, bank))
 
 
 USER = characteristic(
@@ -108,16 +109,13 @@ def test_a_document_like_the_sample_yields_the_structure_of_the_sample() -> None
         (
             [
                 USER,
-                {**PAYMENT, "type": "presence", "values": [value("nil", "no card", "b"), value("card", "card", "b")]},
+                {
+                    **PAYMENT,
+                    "type": "presence",
+                    "values": [value("absent", "card not present", "b"), value("card", "card", "b")],
+                },
             ],
-            ["when user authenticated", "with card", "without card", "when user NOT authenticated"],
-        ),
-        (
-            [
-                USER,
-                {**PAYMENT, "type": "presence", "values": [value("x", "card", "b"), value("absent", "a guest", "b")]},
-            ],
-            ["when user authenticated", "with card", "but a guest", "when user NOT authenticated"],
+            ["when user authenticated", "with card", "but card NOT present", "when user NOT authenticated"],
         ),
         (
             [
@@ -128,7 +126,7 @@ def test_a_document_like_the_sample_yields_the_structure_of_the_sample() -> None
         ),
         (
             [USER, {**PAYMENT, "type": "sequential", "values": [value("a", "new", "b"), value("b", "old", "b")]}],
-            ["when user authenticated", "and payment is new", "and payment is old", "when user NOT authenticated"],
+            ["when user authenticated", "with payment is new", "but payment is old", "when user NOT authenticated"],
         ),
         (
             [
@@ -163,13 +161,14 @@ def test_a_leaf_has_the_side_effects_before_its_own_and_a_terminal_context_only_
     }
     assert failed["terminal"] is True
     assert len(examples_of(process["contexts"])) == 6
-    assert leaves_of(process["contexts"]) == 4
 
 
 @pytest.mark.proves("S2-ARCH-06")
 def test_nothing_is_nested_below_a_terminal_value() -> None:
     wrong = {**PAYMENT, **below("user_authenticated", False)}
-    context = contexts_of({"characteristics": [USER, wrong]}, {})[1]
+    bank = {name: {"description": name} for name in ("denies", "works")}
+    user = {**USER, "values": [USER["values"][0], {**USER["values"][1], "behavior_id": "works"}]}
+    context = contexts_of({"characteristics": [user, wrong]}, bank)[1]
     assert (context.kind, context.children) == ("terminal", ())
 
 
@@ -199,3 +198,21 @@ def test_a_method_without_conditions_has_one_context_and_class_methods_a_dot() -
     assert structure["methods"] == [
         {"name": ".all", "contexts": [{"name": "when called", "leaf": True, "examples": ["lists everything"]}]}
     ]
+
+
+@pytest.mark.proves("S2-ARCH-05")
+def test_a_condition_without_words_is_a_placeholder() -> None:
+    words = [value(True, "{CONDITION}"), value(False, "{CONDITION}")]
+    assert names(characteristic("condition_1", "boolean", *words)) == ["when {CONDITION}", "when {CONDITION}"]
+    chain = characteristic("condition_1", "enum", value("a", "user admin"), value("other", "{CONDITION}"))
+    assert names({**chain, "description": "{CONDITION}"}) == ["when user admin", "when {CONDITION}"]
+
+
+def test_more_contexts_than_anybody_reads_are_refused() -> None:
+    steps = [value(number, str(number), "b") for number in range(9)]
+    chain = [characteristic("c0", "enum", *steps)]
+    links = [below(f"c{number}", *range(9), level=number + 2) for number in range(3)]
+    chain += [characteristic(f"c{number}", "enum", *steps, **link) for number, link in enumerate(links, 1)]
+    with pytest.raises(MootError) as caught:
+        names(*chain)
+    assert caught.value.code == "method_too_complex"

@@ -175,7 +175,7 @@ def test_options_select_beforehand_without_a_question(
         return
     assert ran.code == (1 if selected else 3), ran
     if selected:
-        assert "test-implementer needs a command" in ran.err  # it went on to the first stage that needs one
+        assert "{BEHAVIOR_DESCRIPTION} is left" in ran.err
     assert project("checkpoints", "--json", "--all").result == []
     if not selected:
         assert project.runs()[0]["reason"] == "user_cancelled"
@@ -201,7 +201,7 @@ def test_the_question_is_durable_is_answered_once_and_is_asked_again_if_nothing_
     (question,) = project("checkpoints", "--json").result
     assert "No method matches 'Nothing#*'" in question["question"]
     assert project("rspec", "select", "None#*").code == 1, "the question stays open"
-    assert "test-implementer needs a command" in project("rspec", "select", "--", "-Big#m3").err
+    assert "{BEHAVIOR_DESCRIPTION} is left" in project("rspec", "select", "--", "-Big#m3").err
     assert project("checkpoint", "resolve", asked["checkpoint"], "all").code == 3
     assert project("rspec", "select", "all").code == 1, "nothing waits any more"
     assert project("checkpoints", "--json").result == []
@@ -262,7 +262,7 @@ def test_programs_discover_and_choose_by_typed_methods(project: Project, monkeyp
         waiting = rspec.cover(branch=True)
         assert isinstance(waiting, CoverStop)
         assert waiting.status == "waiting"
-        with pytest.raises(Refused, match="test-implementer needs a command"):
+        with pytest.raises(Refused, match="BEHAVIOR_DESCRIPTION} is left"):
             rspec.select(["Big#m1", "Big#m2"])
     document = yaml.safe_load((project.repo / "tmp/rspec_metadata/app_big.yml").read_text())
     assert [one["name"] for one in document["methods"]] == ["m1", "m2"]

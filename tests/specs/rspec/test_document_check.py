@@ -184,7 +184,7 @@ def test_the_prompt_part_is_exactly_the_row_of_the_agent() -> None:
     assert [method["name"] for method in part["methods"]] == ["process"]
     assert list(readable("test-architect", given)) == ["behaviors", "methods", "spec_path"]
     factory = readable("factory-agent", given)["methods"]
-    assert factory[0]["characteristics"][0] == {"name": "payment_status", "setup": first(given)["setup"]}
+    assert list(factory[0]["characteristics"][0]) == ["name", "description", "setup", "values"]
     assert readable("test-implementer", given) == given
     assert readable("test-reviewer", given) == given
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from moot.core.errors import MootError
-from moot.packs.rspec.analysis import analyze
+from moot.packs.rspec.analyzer import analyze
 from moot.packs.rspec.changes import FILE, ChangedSource, Changes
 from moot.packs.rspec.discovery import Plan, discover
 from moot.packs.rspec.discovery_documents import documents
@@ -46,7 +46,12 @@ def test_every_method_of_foreign_files_gives_a_valid_document() -> None:
         if plan is None:
             continue
         items = [item for wave in plan.answer["method_waves"] for item in wave["items"]]
-        found = [(part, analyze(part.values, data, 1, {}, part.slug)) for part in documents(plan.answer)]
+        try:
+            found = [(part, analyze(part.values, data, 1, part.slug)) for part in documents(plan.answer)]
+        except MootError as error:
+            if error.code != "method_too_complex":
+                raise
+            continue
         for part, analysis in found:
             assert errors_of({**part.values, **analysis.data}) == [], path
         assert sum(len(analysis.data["methods"]) for _, analysis in found) == len(items)

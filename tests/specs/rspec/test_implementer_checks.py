@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -27,7 +28,7 @@ def planned() -> tuple[dict[str, Any], bytes]:
 
 def implemented(data: bytes) -> bytes:
     """The work of an honest test-implementer."""
-    filled = data.replace(b"# {SETUP_CODE}", b"let(:payment) { instance_double(PaymentGateway) }")
+    filled = re.sub(rb"# \{SETUP_CODE\}.*", b"let(:payment) { instance_double(PaymentGateway) }", data)
     return filled.replace(b'skip "{EXPECTATION}"', b"expect(payment).to be_truthy")
 
 

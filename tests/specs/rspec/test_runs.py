@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import sys
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,7 +11,6 @@ import pytest
 from moot.core.errors import Refused
 from moot.packs.rspec.agents import AGENTS, is_completed, snake
 from moot.packs.rspec.document_check import errors_of
-from moot.packs.rspec.pipeline import NO_MODEL
 
 if TYPE_CHECKING:
     from tests.specs.rspec.shop import Shop
@@ -56,13 +55,13 @@ def test_a_branch_is_covered_wave_by_wave_and_then_everything_is_reused(shop: Sh
         (1, CHECKOUT, True, 3),
         (1, RESTOCKING, True, 2),
     ]
-    assert report.files[2].skipped == {"factory-agent": NO_MODEL}
+    assert report.files[2].skipped == {"factory-agent": "All factories exist"}
     checkout = shop.document(CHECKOUT)
     assert errors_of(checkout) == []
     assert all(is_completed(checkout, agent) for agent in AGENTS)
     marks = checkout["automation"]
     assert marks["factory_agent_skipped"] is True
-    assert marks["factory_agent_skip_reason"] == NO_MODEL
+    assert marks["factory_agent_skip_reason"] == "All factories exist"
     assert all(isinstance(marks[f"{snake(agent)}_version"], str) for agent in AGENTS)
     assert [one["name"] for one in checkout["structure"]["methods"]] == ["#total", ".reduced"]
     spec = shop.file("spec/services/checkout_spec.rb")
@@ -70,14 +69,14 @@ def test_a_branch_is_covered_wave_by_wave_and_then_everything_is_reused(shop: Sh
     assert "{" + "EXPECTATION}" not in spec
     started = shop.asked()
     assert started[:2] == ["You are factory-agent: app/models/book.rb", "You are test-implementer: app/models/book.rb"]
-    prompt = (shop.root.parent / "prompts" / "1.md").read_text()
+    prompt = (shop.root.parent / "prompts" / "2.md").read_text()
     assert "You are test-implementer" in prompt
-    assert "## The answer of factory-agent" in prompt
+    assert prompt.index("Write the tests") < prompt.index("You pass if") < prompt.index("## The document")
     assert "spec/models/book_spec.rb` (you may change it)" in prompt
     assert "cross_class_deps" not in prompt
     status = shop.moot("run", "status")
     assert "wave 1" in status
-    assert f"factory-agent skipped: {NO_MODEL}" in status
+    assert "factory-agent skipped: All factories exist" in status
     assert shop.rspec("cache", source="app/models/book.rb").valid
     assert [one.tests_passed for one in shop.cover().files] == [True] * 5
     assert shop.asked() == started, "nothing has changed, so no agent is asked again"
@@ -205,16 +204,27 @@ def test_an_agent_that_hangs_is_ended_at_its_time_limit(shop: Shop) -> None:
 @pytest.mark.parametrize("behaviour", ["honest", "recodes"])
 def test_a_command_may_reword_the_plan_and_nothing_else(shop: Shop, behaviour: str) -> None:
     shop.stock("models/book")
-    words = [sys.executable, "agent.py", behaviour]
-    shop.open(settings=f"test-architect = {words!r}\n")
+    shop.open(architect=behaviour)
     if behaviour == "recodes":
-        with pytest.raises(Refused, match="code was changed"):
+        with pytest.raises(Refused, match="more was changed than the texts"):
             shop.cover()
         return
     assert shop.cover().files[0].tests_passed
-    assert 'it "lowers the stock" do' in shop.file("spec/models/book_spec.rb")
+    assert 'it "does thing 1" do' in shop.file("spec/models/book_spec.rb")
     contexts = shop.document(BOOK)["structure"]["methods"][0]["contexts"]
-    assert contexts[0]["examples"] == ["lowers the stock"]
+    assert contexts[0]["examples"] == ["does thing 1"]
+
+
+@pytest.mark.proves("S2-ENG-02", "S2-ARCH-03")
+def test_without_an_agent_the_run_stops_at_the_words_and_names_the_setting(shop: Shop) -> None:
+    shop.stock("models/book")
+    shop.open(architect="")
+    with pytest.raises(Refused) as refused:
+        shop.cover()
+    assert refused.value.details["stage"] == "test-architect"
+    assert "{BEHAVIOR_DESCRIPTION} is left" in refused.value.message
+    assert "[run.rspec] test-architect = [" in refused.value.remedy
+    assert is_completed(shop.document(BOOK), "isolation-decider")
 
 
 def test_a_command_for_rspec_that_comes_with_the_repository_needs_consent(shop: Shop) -> None:
@@ -242,7 +252,7 @@ def test_a_behaviour_that_a_person_switches_off_has_no_example(shop: Shop) -> No
     with pytest.raises(Refused):
         shop.cover()
     path = f"tmp/rspec_metadata/{BOOK}.yml"
-    shop.write(path, shop.file(path).replace("description: sets stock", "description: takes copies from the stock"))
+    shop.write(path, shop.file(path).replace("raises ArgumentError", "takes copies from the stock"))
     shop.behave("honest")
     shop.rspec("resume")
     assert 'it "takes copies from the stock"' in shop.file("spec/models/book_spec.rb")
@@ -383,8 +393,8 @@ def test_a_stage_that_failed_is_corrected_by_a_person_and_the_next_ones_pass(sho
     with pytest.raises(Refused):
         shop.cover()
     path = "spec/models/customer_spec.rb"
-    setup = "let(:value) { described_class.instance_method(:discount).source_location.grep(/customer/).size }"
-    text = shop.file(path).replace("# {SETUP_CODE}", setup)
+    value = "described_class.instance_method(:discount).source_location.grep(%r{/app/}).size"
+    text = re.sub(r"# \{SETUP_CODE\}.*", f"let(:value) {{ {value} }}", shop.file(path))
     shop.write(path, text.replace('skip "{EXPECTATION}"', "expect(value).to eq(1) # by hand"))
     shop.behave("honest")
     report = shop.rspec("resume")

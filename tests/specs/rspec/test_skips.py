@@ -101,7 +101,7 @@ def test_tests_cannot_be_left_unrun_by_a_reviewer_that_skips(books: Shop) -> Non
 
 
 @pytest.mark.proves("S2-SKIP-02")
-def test_an_architect_may_leave_the_words_as_they_are(books: Shop) -> None:
+def test_an_architect_cannot_leave_placeholders_by_skipping(books: Shop) -> None:
     let(books, "test-architect", SKIP)
-    [report] = books.cover().files
-    assert report.tests_passed is True
+    with pytest.raises(Refused, match="BEHAVIOR_DESCRIPTION} is left"):
+        books.cover()

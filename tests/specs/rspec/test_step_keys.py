@@ -112,9 +112,9 @@ CHANGES: list[tuple[str, Callable[[Shop], None], list[str]]] = [
     ("the time limit of RSpec", settings("rspec_timeout = 299"), NONE),
     ("a spec of another class", append("spec/models/other_spec.rb", "# other\n"), NONE),
     ("the commit that changes are compared with", move_base, [DISCOVERY, ANALYZER]),
-    ("the kind of a class that it names", append("app/models/copies.rb", "class Copies\nend\n"), [ANALYZER]),
+    ("the kind of a class that it names", append("app/models/copies.rb", "class Copies\nend\n"), [ISOLATION]),
     ("a comment in the spec", append(SPEC, "# mine\n"), ALL[6:]),
-    ("a behaviour in the document", swap(DOCUMENT, "raises argument error", "raises an error"), ALL[3:]),
+    ("a behaviour in the document", swap(DOCUMENT, "raises ArgumentError", "raises an error"), ALL[3:]),
     ("a key of the document that nobody knows", append(DOCUMENT, "note: mine\n"), NONE),
     ("nothing after all of that", nothing, NONE),
 ]

@@ -11,15 +11,15 @@ import time
 from pathlib import Path
 
 SETUP = {
-    "user_authenticated = authenticated": "let(:user) { User.new(true) }",
-    "user_authenticated = not_authenticated": "let(:user) { User.new(false) }",
-    "amount = sufficient": "let(:amount) { 11 }",
-    "amount = insufficient": "let(:amount) { 1 }",
+    "user_authenticated: user_authenticated": "let(:user) { User.new(true) }",
+    "user_authenticated: not_user_authenticated": "let(:user) { User.new(false) }",
+    "amount: > 10": "let(:amount) { 11 }",
+    "amount: <= 10": "let(:amount) { 1 }",
 }
 RESULTS = {
-    "amount = sufficient": ":large",
-    "amount = insufficient": ":small",
-    "user_authenticated = not_authenticated": ":refused",
+    "amount: > 10": ":large",
+    "amount: <= 10": ":small",
+    "user_authenticated: not_user_authenticated": ":refused",
 }
 TEXTS = {":large": "pays a large amount", ":small": "pays a small amount", ":refused": "refuses the payment"}
 SUCCESS = "```yaml\nstatus: success\nwarnings: []\n```\n"
@@ -32,8 +32,8 @@ def architect(text: str) -> str:
         if "suggested: " in line:
             word = line.rpartition("suggested: ")[2]
         elif "TODO: architect: describe" not in line:
-            if "setup for " in line:
-                state = line.partition("setup for ")[2]
+            if "{SETUP_CODE} " in line:
+                state = line.partition("{SETUP_CODE} ")[2]
             described = TEXTS.get(RESULTS.get(state, ""), "returns a value")
             lines.append(line.replace("{CONTEXT_WORD}", word).replace("{BEHAVIOR_DESCRIPTION}", described))
     return "\n".join(lines) + "\n"
@@ -41,23 +41,23 @@ def architect(text: str) -> str:
 
 def implement(text: str, user: str = "", *, untidy: bool = False) -> str:
     """Fill in setup and expectations."""
-    lines, state = [], ""
+    lines, state, fresh = [], "", False
     for line in text.splitlines():
         indent = line[: len(line) - len(line.lstrip())]
-        if "TODO: implementer: setup for " in line:
-            state = line.partition("setup for ")[2]
-        elif "TODO: implementer" in line:
+        if "TODO: implementer" in line:
+            fresh = True
             continue
-        elif "{COMMON_SETUP}" in line:
-            lines.append(f"{indent}let(:amount) {{ 5 }}")
-        elif "{SETUP_CODE}" in line:
+        if fresh and "let(:payment_instance)" in line:
+            lines += [line, f"{indent}let(:amount) {{ 5 }}"]
+        elif "{SETUP_CODE} " in line:
+            state = line.partition("{SETUP_CODE} ")[2]
             setup = SETUP.get(state, "let(:unused) { nil }")
             lines.append(indent + (f"let(:user) {{ {user} }}" if user and "User.new(true)" in setup else setup))
         elif "{EXPECTATION}" in line:
             found = RESULTS.get(state, "1")
             lines.append(f"{indent}expect(result).to eq({f' {found}' if untidy else found})")
         else:
-            lines.append(line.replace("payment.process }", "payment.process(user, amount) }"))
+            lines.append(line.replace("payment_instance.process }", "payment_instance.process(user, amount) }"))
     return "\n".join(lines) + "\n"
 
 
@@ -111,7 +111,7 @@ class Request:
     def delete(self) -> None:
         """Remove a context with its example."""
         text = self.spec.read_text()
-        self.spec.write_text(re.sub(r"\n +context 'when NOT.*?\n    end\n", "\n", text, flags=re.DOTALL))
+        self.spec.write_text(re.sub(r"\n +context \"when NOT.*?\n    end\n", "\n", text, flags=re.DOTALL))
 
     def empty(self) -> None:
         self.spec.write_text(self.spec.read_text().replace("expect(result).to eq(:large)", "result"))
@@ -139,7 +139,7 @@ class Request:
         self.spec.write_text(self.spec.read_text().replace("eq(:large)", "eq(:huge)"))
 
     def reword(self) -> None:
-        self.spec.write_text(self.spec.read_text().replace("'pays a large amount'", "'pays'"))
+        self.spec.write_text(self.spec.read_text().replace('"pays a large amount"', '"pays"'))
 
     def forget(self) -> None:
         """Write the block without what a person has added."""
@@ -148,7 +148,7 @@ class Request:
     def before_each(self, code: str) -> None:
         text = self.spec.read_text()
         self.spec.write_text(
-            text.replace("describe '#process' do\n", f"describe '#process' do\n    before {{ {code} }}\n")
+            text.replace('describe "#process" do\n', f'describe "#process" do\n    before {{ {code} }}\n')
         )
 
     def stub_unseen(self) -> None:
@@ -165,7 +165,7 @@ class Request:
         hook = f"around {{ |e| m = {name}.method(:fail_with); {name}.define_singleton_method(:fail_with) {{ |*| }}; "
         hook += f"e.run; {name}.define_singleton_method(:fail_with, m) }}"
         hook = hook.replace(name, "Object.const_get(:RSpec)::Expectations")
-        self.spec.write_text(text.replace("describe '#process' do\n", f"describe '#process' do\n    {hook}\n"))
+        self.spec.write_text(text.replace('describe "#process" do\n', f'describe "#process" do\n    {hook}\n'))
 
     def foreign_key(self) -> None:
         self.edit("test_level: unit", "test_level: request")

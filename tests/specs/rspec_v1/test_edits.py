@@ -58,7 +58,7 @@ def test_a_context_that_a_person_adds_is_an_edit_as_well(finished: Shop) -> None
     lines = ("let(:user) { User.new(true) }", "let(:amount) { 3 }", "", "it('pays') { expect(result).to eq(:small) }")
     inner = "".join(f"      {line}\n" if line else "\n" for line in lines)
     own = f"    context 'when it rains' do\n{inner}    end\n"
-    edit(finished, "    context 'when NOT", f"{own}\n    context 'when NOT")
+    edit(finished, '    context "when NOT', f'{own}\n    context "when NOT')
     assert ran(finished.run()) == CHECKS
     assert own in finished.read(SPEC)
 
@@ -95,7 +95,7 @@ def test_if_the_source_changes_the_agents_go_on_with_the_edit_and_it_stays_a_ver
 @pytest.mark.proves("S1-HARD-04")
 def test_another_method_in_the_same_spec_needs_no_agent_again(finished: Shop) -> None:
     assert finished.rspec("run", SOURCE, "refund").code in (0, 2)
-    assert "describe '#refund'" in finished.read(SPEC)
+    assert 'describe "#refund"' in finished.read(SPEC)
     assert ran(finished.run()) == CHECKS
     assert "process" in finished.read(REPORT)
     assert "architect passed" not in finished.rspec("run", SOURCE, "refund").err

@@ -7,13 +7,13 @@ import json
 import pytest
 
 from moot import Workspace
+from moot.packs.rspec.architect import THEIRS
 from moot.packs.rspec_v1.methods import RspecV1Methods
 from tests.specs.rspec_v1.shop import METADATA, SOURCE, SPEC, Shop
 
 MISSING = "app/services/missing.rb"
 PLACE = "tmp/rspec_claude_metadata/metadata_app_services_missing.yml"
 NOTE = f"analyzer: Source file not found: {MISSING}"
-THEIRS = "moot did not write it, or somebody edited it since"
 
 
 @pytest.mark.proves("S1-ERR-01", "S1-ERR-02", "S1-CACHE-02")
@@ -67,7 +67,7 @@ def test_an_error_is_appended_to_those_of_other_stages_and_replaces_that_of_its_
     for _ in range(2):
         shop.write(SPEC, own)
         assert shop.run("--again").code == 1
-        second = f"skeleton: {SPEC}:2: it already has the block `describe '#process'`: {THEIRS}"
+        second = f"skeleton: {SPEC}:2: {THEIRS.format('#process')}"
         assert shop.document()["automation"]["errors"] == [first, second]
     shop.agents(architect="odd_error")
     assert shop.run("--again", "--overwrite").code == 1
@@ -101,5 +101,5 @@ def test_an_error_of_a_stage_without_an_agent_is_noted_as_well(staffed: Shop) ->
     said = staffed.run()
     assert (said.code, said.out) == (1, "")
     [note] = staffed.document()["automation"]["errors"]
-    assert note == f"skeleton: {SPEC}:2: it already has the block `describe '#process'`: {THEIRS}"
+    assert note == f"skeleton: {SPEC}:2: {THEIRS.format('#process')}"
     assert SOURCE in said.err

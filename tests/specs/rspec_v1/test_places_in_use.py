@@ -306,7 +306,7 @@ def test_two_sources_with_one_plain_name_never_share_a_document(staffed: Shop) -
 def test_the_helper_is_required_unless_rspec_does_so_anyway(staffed: Shop) -> None:
     staffed.rspec("analyzer", SOURCE, "process")
     staffed.rspec("skeleton", SOURCE)
-    assert "require 'spec_helper'\n" in staffed.read(SPEC)
+    assert 'require "spec_helper"\n' in staffed.read(SPEC)
     (staffed.root / SPEC).unlink()
     staffed.write(".rspec", "--require spec_helper\n")
     staffed.rspec("skeleton", SOURCE)

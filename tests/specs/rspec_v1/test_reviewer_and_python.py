@@ -56,9 +56,9 @@ def analysis_input(shop: Shop, later: int) -> StageInput:
 @pytest.mark.proves("S1-ISS-03")
 def test_a_source_that_changes_while_it_is_analysed_fails_the_stage(shop: Shop) -> None:
     with pytest.raises(StageError, match="changed while it was analysed") as failed:
-        run_analysis(analysis_input(shop, later=1), None, ())
+        run_analysis(analysis_input(shop, later=1), None)
     assert failed.value.suggestion == "Run it again."
-    found = run_analysis(analysis_input(shop, later=0), None, ())
+    found = run_analysis(analysis_input(shop, later=0), None)
     assert found.document["/analyzer/source_file_mtime"] == int((shop.root / SOURCE).stat().st_mtime)
     assert found.document["/analyzer/timestamp"] == "2026-01-02T03:04:05Z"
 

@@ -159,7 +159,6 @@ SETTING: list[Row] = [
     ("the command of a linter that is not used", setting('linter = ["rubocop", "--display-cop-names"]'), ""),
     ("a linter for it", append(".rubocop.yml", RULES), "polisher reviewer"),
     ("the command of the linter", swap("moot.toml", "--display-cop-names", "--extra-details"), "polisher"),
-    ("states that follow each other", setting('progressions = [["egg", "larva", "moth"]]'), "analyzer validation"),
     ("the time limit of Ruby", setting("ruby_timeout = 29"), ""),
     ("the time limit of the linter", setting("linter_timeout = 119"), ""),
     ("the time limit of RSpec", setting("rspec_timeout = 299"), ""),
@@ -173,12 +172,11 @@ SETTING: list[Row] = [
 ]
 DOCUMENT: list[Row] = [
     ("when it was analysed", swap(METADATA, 'timestamp: "2', 'timestamp: "1'), "validation"),
-    ("the version of the analyzer", swap(METADATA, 'version: "1.0"', 'version: "1.1"'), "validation"),
+    ("the version of the analyzer", swap(METADATA, 'version: "2.0"', 'version: "2.1"'), "validation"),
     ("the time of the source", swap(METADATA, "source_file_mtime: ", "source_file_mtime: 1"), "analyzer validation"),
     ("an error of the validation", swap(METADATA, "errors: []", 'errors: ["mine"]'), "analyzer validation"),
     ("the level", swap(METADATA, "test_level: unit", "test_level: integration"), KNOWS_FACTORIES),
-    ("the target", swap(METADATA, "uses_models: false", "uses_models: true"), FROM_SKELETON, OVERWRITE),
-    ("a characteristic", swap(METADATA, "default: null", "default: authenticated"), FROM_SKELETON, OVERWRITE),
+    ("a characteristic", swap(METADATA, "default: null", "default: user_authenticated"), FROM_SKELETON, OVERWRITE),
     ("a factory", swap(METADATA, "detected: {}", "detected:\n  a:\n    file: a\n    traits: []"), KNOWS_FACTORIES),
     ("the name of the spec", swap(METADATA, "payment_spec.rb", "payments_spec.rb"), ""),
     ("the version of an agent", swap(METADATA, "automation:\n", 'automation:\n  architect_version: "2"\n'), ""),
@@ -223,17 +221,6 @@ def test_a_level_that_is_asked_for_later_is_not_that_of_the_cached_analysis(staf
         if words:
             assert "Running analysis (cache invalid or missing): other options of the analysis" in said.err
         assert staffed.rspec("cache", SOURCE).out == "VALID\n"
-
-
-@pytest.mark.proves("S1-AN-05")
-def test_a_progression_that_is_set_later_applies_to_an_analysed_source(staffed: Shop) -> None:
-    staffed.write(SOURCE, ORDER)
-    staffed.rspec("analyzer", SOURCE, "process")
-    assert staffed.document()["characteristics"][0]["type"] == "enum"
-    staffed.agents('[pack.rspec-v1]\nprogressions = [["egg", "larva", "moth"]]\n')
-    assert staffed.rspec("cache", SOURCE).out == "INVALID\n"
-    staffed.rspec("analyzer", SOURCE, "process")
-    assert staffed.document()["characteristics"][0]["type"] == "sequential"
 
 
 @pytest.mark.proves("S1-HARD-04")

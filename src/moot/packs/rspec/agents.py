@@ -103,15 +103,16 @@ def readable(agent: str, document: Mapping[str, Any], project_type: str = "") ->
     if agent == ISOLATION:
         part = {"methods": selected_methods(document), "project_type": project_type}
     if agent == FACTORY:
-        part = {"methods": [_setups(method) for method in selected_methods(document)]}
+        part = {"methods": [_states(method) for method in selected_methods(document)]}
     return part
 
 
-def _setups(method: Mapping[str, Any]) -> dict[str, Any]:
-    """What factory-agent reads of a method: the setups of its characteristics, and its test configuration."""
-    setups = [{"name": one.get("name"), "setup": one.get("setup")} for one in method.get("characteristics") or ()]
-    kept = {key: method[key] for key in ("name", "type", "method_mode", "test_config") if key in method}
-    return {**kept, "characteristics": setups}
+def _states(method: Mapping[str, Any]) -> dict[str, Any]:
+    """What factory-agent reads of a method: which states its tests need, and its test configuration."""
+    kept = ("name", "description", "setup", "values")
+    states = [{key: one[key] for key in kept if key in one} for one in method.get("characteristics") or ()]
+    about = ("name", "type", "method_mode", "dependencies", "test_config")
+    return {**{key: method[key] for key in about if key in method}, "characteristics": states}
 
 
 def without_debug(value: Any) -> Any:

@@ -1,66 +1,53 @@
-"""From the characteristics of a method to its tree of contexts and examples: pure, and the same every time.
+"""From the characteristics of a method to its tree of contexts and examples: pure, the same every time, for both packs.
 
 Independent characteristics become sibling trees, in document order; a characteristic that depends on a value is nested
 in the context of that value. A leaf context has one example for each side effect of the method and one for its own
 behaviour; a terminal context has only its own. A behaviour that is switched off has no example, and a context without
-any is marked as skipped.
+any is left out.
 """
 
 from __future__ import annotations
 
+from moot.core.errors import Refused
 from moot.core.record import Record
 from moot.packs.rspec.agents import selected_methods
+from moot.packs.rspec.conditions import CONDITION
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
-STRAIGHT = "when called"  # the one context of a method without characteristics
-_NEGATIVE = ("not_", "no_", "invalid_", "missing_", "without_", "not ", "no ", "invalid ", "missing ", "without ")
-_ABSENT = frozenset(("false", "nil", "null", "none", "absent", "blank", "empty", "missing"))
-_ABSENCE_BEFORE = ("without ", "no ", "missing ", "absent ", "NOT ")
-_ABSENCE_AFTER = (
-    " is missing",
-    " missing",
-    " is absent",
-    " absent",
-    " is nil",
-    " is blank",
-    " is empty",
-    " NOT present",
-)
+MOST = 500  # contexts of one method
+_PLAIN = ("boolean", "presence", "binary")  # types whose values are described by a whole text
+_NEGATIVE = ("not ", "no ", "invalid ", "missing ", "without ")
 
 
 class Context(Record):
-    """One value of a characteristic, as a context. `kind`: children, leaf or terminal. `skipped`: it has no example."""
+    """One value of a characteristic. `kind`: children, leaf or terminal. `state`: `payment_status: pending`."""
 
-    name: str
+    word: str
+    text: str
     kind: str
-    characteristic: Mapping[str, Any] | None = None  # None: a method without characteristics
-    value: Mapping[str, Any] | None = None
+    state: str = ""
     children: tuple[Context, ...] = ()
     examples: tuple[str, ...] = ()
 
     @property
-    def skipped(self) -> bool:
-        return not self.examples and all(child.skipped for child in self.children)
+    def name(self) -> str:
+        return f"{self.word} {self.text}"
 
     def plain(self) -> dict[str, Any]:
         """The context as `structure` has it."""
         if self.kind == "children":
-            return {"name": self.name, "children": [child.plain() for child in self.children if not child.skipped]}
+            return {"name": self.name, "children": [child.plain() for child in self.children]}
         return {"name": self.name, self.kind: True, "examples": list(self.examples)}
 
 
 def structure_of(document: Mapping[str, Any]) -> dict[str, Any]:
     """The structure of the selected methods."""
-    bank = bank_of(document)
     methods = [
-        {
-            "name": shown_name(method),
-            "contexts": [root.plain() for root in contexts_of(method, bank) if not root.skipped],
-        }
+        {"name": shown_name(method), "contexts": [one.plain() for one in contexts_of(method, bank_of(document))]}
         for method in selected_methods(document)
     ]
     return {"describe": document["class_name"], "methods": methods}
@@ -76,52 +63,57 @@ def bank_of(document: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
 
 
 def contexts_of(method: Mapping[str, Any], bank: Mapping[str, Mapping[str, Any]]) -> list[Context]:
-    """The contexts of a method, with those that are skipped."""
+    """The contexts of a method."""
     characteristics = method.get("characteristics") or ()
-    effects = _enabled((one.get("behavior_id") for one in method.get("side_effects") or ()), bank)
+    effects = [one.get("behavior_id") for one in method.get("side_effects") or ()]
     if not characteristics:
-        own = _enabled([method.get("behavior_id")], bank)
-        return [Context(STRAIGHT, "leaf", examples=(*effects, *own))]
-    return [
-        context
-        for one in characteristics
-        if one.get("depends_on") is None
-        for context in _contexts(one, characteristics, bank, effects)
-    ]
+        examples = _texts([*effects, method.get("behavior_id")], bank)
+        return [Context("when", "called", "leaf", examples=examples)] if examples else []
+    below: dict[str | None, list[Mapping[str, Any]]] = {}
+    for one in characteristics:
+        below.setdefault(one.get("depends_on"), []).append(one)
+    if sum(_size(one, below) for one in below.get(None, ())) > MOST:
+        raise Refused(
+            "method_too_complex",
+            f"{method.get('name')} would have more than {MOST} contexts.",
+            "Split the method, or leave it out.",
+        )
+
+    def contexts(one: Mapping[str, Any]) -> Iterator[Context]:
+        for number, value in enumerate(ordered(one)):
+            word, text = _words(one, value, first=number == 0)
+            state = f"{one['name']}: {value['value']}"
+            inner = () if value["terminal"] else _inner(one, value, below)
+            children = tuple(context for each in inner for context in contexts(each))
+            own = [value.get("behavior_id")]
+            examples = () if inner else _texts(own if value["terminal"] else [*effects, *own], bank)
+            kind = "children" if inner else "terminal" if value["terminal"] else "leaf"
+            if children or examples:
+                yield Context(word, text, kind, state, children, examples)
+
+    return [context for one in below.get(None, ()) for context in contexts(one)]
 
 
-def _contexts(
-    one: Mapping[str, Any],
-    characteristics: Sequence[Mapping[str, Any]],
-    bank: Mapping[str, Mapping[str, Any]],
-    effects: tuple[str, ...],
-) -> list[Context]:
-    found = []
-    for number, value in enumerate(ordered(one)):
-        name = context_name(one, value, first=number == 0)
-        inner = () if value["terminal"] else _dependents(one, value, characteristics)
-        if inner:
-            children = tuple(child for each in inner for child in _contexts(each, characteristics, bank, effects))
-            found.append(Context(name, "children", one, value, children))
-            continue
-        own = _enabled([value.get("behavior_id")], bank)
-        if value["terminal"]:
-            found.append(Context(name, "terminal", one, value, examples=own))
-        else:
-            found.append(Context(name, "leaf", one, value, examples=(*effects, *own)))
+def _size(one: Mapping[str, Any], below: Mapping[str | None, Sequence[Mapping[str, Any]]]) -> int:
+    """How many contexts a characteristic has, with everything below it; it stops above `MOST`."""
+    found = 0
+    for value in one["values"]:
+        inner = () if value["terminal"] else _inner(one, value, below)
+        found += 1 + sum(_size(each, below) for each in inner)
+        if found > MOST:
+            break
     return found
 
 
-def _dependents(
-    parent: Mapping[str, Any], value: Mapping[str, Any], characteristics: Sequence[Mapping[str, Any]]
-) -> tuple[Mapping[str, Any], ...]:
+def _inner(
+    one: Mapping[str, Any], value: Mapping[str, Any], below: Mapping[str | None, Sequence[Mapping[str, Any]]]
+) -> list[Mapping[str, Any]]:
     """The characteristics that are nested below a value."""
-    return tuple(
-        one
-        for one in characteristics
-        if one.get("depends_on") == parent["name"]
-        and any(same_value(value["value"], w) for w in one["when_parent"] or ())
-    )
+    return [
+        each
+        for each in below.get(one["name"], ())
+        if any(same_value(value["value"], wanted) for wanted in each["when_parent"] or ())
+    ]
 
 
 def same_value(one: object, other: object) -> bool:
@@ -131,64 +123,31 @@ def same_value(one: object, other: object) -> bool:
     return isinstance(one, str) == isinstance(other, str) and one == other
 
 
-def _enabled(ids: Any, bank: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
-    known = (bank[one] for one in ids if one in bank)
-    return tuple(behaviour["description"] for behaviour in known if behaviour.get("enabled", True))
-
-
-# --- words -----------------------------------------------------------------------------------------------------------
+def _texts(ids: Sequence[Any], bank: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
+    return tuple(bank[one]["description"] for one in ids if one in bank and bank[one].get("enabled", True))
 
 
 def ordered(characteristic: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The values: non-terminal before terminal; for boolean and presence the positive one first; otherwise as given."""
-    values = list(characteristic["values"])
-    if characteristic["type"] in ("boolean", "presence"):
-        return sorted(values, key=lambda value: (value["terminal"], not is_positive(value)))
-    return sorted(values, key=lambda value: value["terminal"])
+    two = characteristic["type"] in ("boolean", "presence")
+    return sorted(characteristic["values"], key=lambda one: (one["terminal"], two and not _is_positive(one)))
 
 
-def is_positive(value: Mapping[str, Any]) -> bool:
-    given = value["value"]
-    if isinstance(given, bool):
-        return given
-    text = str(given).lower()
-    return text not in _ABSENT and not text.startswith(_NEGATIVE)
+def _is_positive(value: Mapping[str, Any]) -> bool:
+    if isinstance(value["value"], bool):
+        return value["value"]
+    return value["value"] not in ("absent", "nil", "none") and not value["description"].lower().startswith(_NEGATIVE)
 
 
-def is_binary(characteristic: Mapping[str, Any]) -> bool:
-    kind = characteristic["type"]
-    return kind in ("boolean", "presence") or (kind == "range" and len(characteristic["values"]) == 2)
-
-
-def context_name(characteristic: Mapping[str, Any], value: Mapping[str, Any], *, first: bool) -> str:
+def _words(one: Mapping[str, Any], value: Mapping[str, Any], *, first: bool) -> tuple[str, str]:
     """The text of a context: its word, and what the value means."""
-    text = negated(value["description"])
-    if characteristic["type"] not in ("boolean", "presence"):
-        text = f"{characteristic['name'].replace('_', ' ')} is {text}"
-    if characteristic["level"] == 1:
-        return f"when {text}"
-    if not is_binary(characteristic):
-        return f"and {text}"
-    if characteristic["type"] == "presence" and not is_positive(value):
-        absent = _absent_thing(text)
-        if absent:
-            return f"without {absent}"
-    return f"with {text}" if first else f"but {text}"
-
-
-def negated(text: str) -> str:
-    """The text with its negations in capitals."""
     import re
 
-    return re.sub(r"\bnot\b", "NOT", text)
-
-
-def _absent_thing(text: str) -> str:
-    """What a description of an absence says is absent; empty if it is worded in another way."""
-    for word in _ABSENCE_BEFORE:
-        if text.startswith(word):
-            return text.removeprefix(word)
-    for word in _ABSENCE_AFTER:
-        if text.endswith(word):
-            return text.removesuffix(word)
-    return ""
+    text = re.sub(r"\bnot\b", "NOT", value["description"])
+    if text != CONDITION and one["type"] not in _PLAIN and one["description"] != CONDITION:
+        text = f"{one['name'].replace('_', ' ')} is {text}"
+    if one["level"] == 1:
+        return "when", text
+    if len(one["values"]) > 2:
+        return "and", text
+    return "with" if first else "but", text

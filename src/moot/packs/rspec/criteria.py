@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 
-from moot.packs.rspec import architect, factory_checks, implementer, stage_documents
+from moot.packs.rspec import architect, contexts, factory_checks, implementer, stage_documents
 from moot.packs.rspec.agents import selected_methods
 from moot.packs.rspec.document_check import REMNANTS, check_document
 from moot.packs.rspec.rspec_runs import run_rspec
 from moot.packs.rspec.spec_blocks import blocks_of
-from moot.packs.rspec.stage_documents import answer_in, document_of, structure_of
+from moot.packs.rspec.stage_documents import answer_in, document_of, of_this_wave, structure_of
 from moot.packs.ruby.outside_blocks import changed_line
 from moot.runs.commands import EXAMPLE
 from moot.runs.contract import Problem
@@ -58,16 +58,20 @@ def spec_shows_the_structure(_before: StageInput, after: StageInput) -> Iterator
     path = after.path("spec")
     for text, line in architect.spec_problems(structure_of(after), after.file("spec") or b""):
         yield Problem(text, path, line)
+    if architect.kinds(contexts.structure_of(of_this_wave(after))) != architect.kinds(structure_of(after)):
+        yield Problem("the structure has other contexts or examples than the characteristics", key="structure")
+    for text, line in architect.unworded(structure_of(after), after.file("spec") or b""):
+        remedy = f"Only an agent can word it: in moot.toml, [run.rspec] test-architect = {EXAMPLE}."
+        yield Problem(text, path, line, remedy=remedy)
 
 
 def only_texts_were_reworded(_before: StageInput, after: StageInput) -> Iterator[Problem]:
     """For the wording: compared with what the built-in part has written."""
     path, new = after.path("spec"), after.file("spec") or b""
     planned = (after.output.files.get(path) if after.output is not None else None) or b""
-    remedy = f"Word it, or set a command that does: in the table [run.rspec] of moot.toml, test-architect = {EXAMPLE}."
-    for text, line in architect.wording_problems(planned, new, document_of(after)["class_name"]):
-        yield Problem(text, path, line, remedy=remedy if "is left" in text else "")
-    yield from _changed_outside(structure_of(after), planned, new, path)
+    names = [method["name"] for method in structure_of(after)["methods"]]
+    for text, line in architect.wording_problems(planned, new, document_of(after)["class_name"], names):
+        yield Problem(text, path, line)
 
 
 def _changed_outside(structure: Mapping[str, Any], before: bytes, after: bytes, path: str) -> Iterator[Problem]:

@@ -1,9 +1,9 @@
 """isolation-decider: at which level each selected method is tested, and what is real, stubbed or unused there.
 
 Signals, from the analysis of the method:
-    database   a setup of type model, or a cache side effect
-    http       an external_api side effect, or a result of an HTTP client
-    queue      an event, webhook or email side effect
+    database   a setup of type model, a cache side effect, or a dependency on a class below app/models
+    http       an external_api side effect, or a dependency on an HTTP client
+    queue      an event, webhook or email side effect, or a dependency on a class below app/jobs or app/mailers
     pure       none of them
 
 Rules, in this order:
@@ -32,7 +32,6 @@ HTTP_CLIENTS = frozenset(("HTTP", "Net::HTTP", "HTTParty", "Faraday", "RestClien
 _QUEUED = frozenset(("event", "webhook", "email"))
 _WEB = ("roda", "hanami", "sinatra", "grape")
 _LONG = 20  # lines
-_UNSURE = range(15, 26)  # lines
 _REAL, _STUBBED, _NONE = "real", "stubbed", "none"
 
 
@@ -75,17 +74,23 @@ def gems_of(gemfile: str, lock: str) -> frozenset[str]:
     return frozenset((*named, *locked))
 
 
-def decide(document: Mapping[str, Any], project: str, answer: str = "", author: str = "") -> Decisions:
-    """Decide for all selected methods. `answer`: the level that the caller chose."""
+def decide(
+    document: Mapping[str, Any], project: str, answer: str = "", author: str = "", classes: Mapping[str, str] = {}
+) -> Decisions:
+    """Decide for all selected methods. `answer`: the level that the caller chose.
+
+    `classes`: the kinds of the project's classes, see `project_classes`.
+    """
     methods, unclear = [], []
     for index, method in enumerate(document.get("methods") or ()):
         if not is_selected(document, method):
             methods.append(method)
             continue
         check_mode(method, index)
-        config = _config(document, method, project)
+        signals = _signals(method, classes)
+        config = _config(document, method, project, signals)
         if answer:
-            config = _answered(config, _signals(method), answer, author)
+            config = _answered(config, signals, answer, author)
         if config["confidence"] == "low":
             unclear.append(method["name"])
         methods.append({**method, "test_config": config})
@@ -103,21 +108,21 @@ def check_mode(method: Mapping[str, Any], index: int) -> None:
         )
 
 
-def _config(document: Mapping[str, Any], method: Mapping[str, Any], project: str) -> dict[str, Any]:
-    signals, zone = _signals(method), document["complexity"]["zone"]
+def _config(document: Mapping[str, Any], method: Mapping[str, Any], project: str, signals: _Signals) -> dict[str, Any]:
+    zone = document["complexity"]["zone"]
     lines = _lines(document, method)
     kind = file_type(document["source_file"], document["class_name"])
     trace = [f"project type: {project}", f"file type: {kind}", f"zone: {zone}", f"lines: {lines}", *signals.why]
     level, rule = _level(project, kind, signals, _heavy(method, zone, lines))
     trace.append(f"rule: {rule}")
-    confidence, reasons = _confidence(signals, zone, lines, kind)
+    confidence, reasons = _confidence(signals, zone, kind)
     trace += [f"confidence: {reason}" for reason in reasons]
     isolation = _isolation(level, signals)
     trace += [f"isolation: {name} {state}" for name, state in isolation.items()]
     return {"test_level": level, "isolation": isolation, "confidence": confidence, "decision_trace": trace}
 
 
-def _signals(method: Mapping[str, Any]) -> _Signals:
+def _signals(method: Mapping[str, Any], classes: Mapping[str, str]) -> _Signals:
     why: list[str] = []
     characteristics, effects = method.get("characteristics") or (), method.get("side_effects") or ()
     models = [one["name"] for one in characteristics if (one.get("setup") or {}).get("type") == "model"]
@@ -125,18 +130,19 @@ def _signals(method: Mapping[str, Any]) -> _Signals:
     why += [f"signal: database, {name} is set up by a model" for name in models]
     why += [f"signal: database, cache side effect {name}" for name in caches]
     calls = [one["behavior_id"] for one in effects if one["type"] == "external_api"]
-    clients = [
-        str(one["source"].get("class"))
-        for one in characteristics
-        if (one.get("source") or {}).get("kind") == "external" and one["source"].get("class") in HTTP_CLIENTS
-    ]
+    used = method.get("dependencies") or ()
+    records = [name for name in used if classes.get(name) == "model"]
+    clients = [name for name in used if name in HTTP_CLIENTS]
+    jobs = [name for name in used if classes.get(name) == "queue"]
+    why += [f"signal: database, it uses the model {name}" for name in records]
     why += [f"signal: http, external_api side effect {name}" for name in calls]
-    why += [f"signal: http, result of the HTTP client {name}" for name in clients]
+    why += [f"signal: http, it uses the HTTP client {name}" for name in clients]
     queued = [(one["type"], one["behavior_id"]) for one in effects if one["type"] in _QUEUED]
     why += [f"signal: queue, {kind} side effect {name}" for kind, name in queued]
+    why += [f"signal: queue, it uses {name}" for name in jobs]
     if not why:
         why.append("signal: pure")
-    return _Signals(bool(models or caches), bool(calls or clients), bool(queued), tuple(why))
+    return _Signals(bool(models or caches or records), bool(calls or clients), bool(queued or jobs), tuple(why))
 
 
 def file_type(source: str, name: str) -> str:
@@ -190,7 +196,7 @@ def _isolation(level: str, signals: _Signals) -> dict[str, str]:
     }
 
 
-def _confidence(signals: _Signals, zone: str, lines: int, kind: str) -> tuple[str, list[str]]:
+def _confidence(signals: _Signals, zone: str, kind: str) -> tuple[str, list[str]]:
     low, medium = [], []
     if zone == "red":
         low.append("low, the file is in the red zone")
@@ -198,8 +204,6 @@ def _confidence(signals: _Signals, zone: str, lines: int, kind: str) -> tuple[st
         low.append(f"low, a {kind} without any signal: file type and signals contradict each other")
     if signals.database and signals.http:
         medium.append("medium, it uses the database and HTTP")
-    if lines in _UNSURE:
-        medium.append(f"medium, it has {lines} lines")
     if zone == "yellow":
         medium.append("medium, the file is in the yellow zone")
     if low:

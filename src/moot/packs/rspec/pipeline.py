@@ -6,7 +6,7 @@ The rules are in the other modules of the pack, which know nothing of the engine
 from __future__ import annotations
 
 from moot.core.errors import Refused, Usage
-from moot.packs.rspec import architect, isolation, reviewing, stage_documents
+from moot.packs.rspec import architect, contexts, isolation, reviewing, stage_documents
 from moot.packs.rspec.agents import (
     ANALYZER,
     ARCHITECT,
@@ -18,11 +18,11 @@ from moot.packs.rspec.agents import (
     selected_methods,
 )
 from moot.packs.rspec.answers import ERROR, SKIP, read_answer
-from moot.packs.rspec.contexts import shown_name
 from moot.packs.rspec.cover_targets import helper_of, rspec_of
 from moot.packs.rspec.criteria import CHECKS, CRITERIA, review_holds
 from moot.packs.rspec.rspec_runs import RspecCommand, run_rspec
-from moot.packs.rspec.stage_documents import document_of, pointer, structure_of
+from moot.packs.rspec.stage_documents import document_of, of_this_wave, pointer, structure_of
+from moot.runs import contents
 from moot.runs.contract import Pipeline, Problem, StageError, StageOutput
 
 TYPE_CHECKING = False
@@ -71,7 +71,7 @@ class RspecPipeline(Pipeline):
         """The analysis also depends on the time of the source's last change, and on its own version."""
         if given.stage.name != ANALYZER:
             return {}
-        from moot.packs.rspec.analysis import VERSION
+        from moot.packs.rspec.analyzer import VERSION
 
         time = str(given.mtimes.get(given.path("source"), 0))
         return {"the time of the source": time, "the version of the analysis": VERSION}
@@ -91,21 +91,18 @@ class RspecPipeline(Pipeline):
         document, path, asked = of_this_wave(given), given.path("spec"), given.parameters
         if not selected_methods(document):
             return StageOutput(skip=NOT_SELECTED)
-        own = self._written.get(given.target.id, frozenset())
         plan = architect.plan_spec(
             document,
             given.file("spec"),
-            own or (),
-            overwrite=self._overwrite or own is None,
+            None if self._overwrite else self._written.get(given.target.id, frozenset()),
             corrected=given.failure.startswith(f"{ARCHITECT}: "),
             helper=helper_of(given.target.root),
             done=asked["done"],
         )
         if plan.conflicts:
-            text = "moot did not write the block of {}, or somebody edited it since; only you may replace it"
-            problems = [Problem(text.format(title), path, line) for title, line in plan.conflicts]
+            problems = [Problem(architect.THEIRS.format(title), path, line) for title, line in plan.conflicts]
             said = problems[0].said if len(problems) == 1 else f"{len(problems)} problems"
-            raise StageError(said, problems=problems, suggestion="To replace it, add --overwrite.")
+            raise StageError(said, problems=problems, suggestion=architect.OVERWRITE)
         found: dict[str, Any] = {"spec_file": path, "structure": plan.structure}
         return StageOutput(
             document={f"/{key}": one for key, one in found.items()}, files={path: plan.data}, answer=found
@@ -133,17 +130,6 @@ class RspecPipeline(Pipeline):
         return RspecCommand(tuple(rspec_of(given.target.root, values)), float(values.get("rspec_timeout", 300)))
 
 
-def of_this_wave(given: StageInput) -> dict[str, Any]:
-    """The document without the selected methods of later waves."""
-    document, asked = document_of(given), given.parameters
-    methods = selected_methods(document)
-    later = [one for one in methods if one["name"] not in (*asked["now"], *asked["done"])]
-    structure, names = structure_of(given), {shown_name(one) for one in later}
-    planned = [one for one in structure["methods"] if one["name"] not in names]
-    methods = [one for one in document.get("methods") or () if one not in later]
-    return {**document, "methods": methods, "structure": {**structure, "methods": planned}}
-
-
 # --- built-in stages --------------------------------------------------------------------------------------------------
 
 
@@ -154,12 +140,12 @@ def discover(given: StageInput) -> StageOutput:
 
 
 def analyze(given: StageInput) -> StageOutput:
-    from moot.packs.rspec.analysis import analyze as analysed
+    from moot.packs.rspec.analyzer import analyze as analysed
 
     document = document_of(given)
     mtime = given.mtimes.get(given.path("source"), 0) // 1_000_000_000
     slug = str(given.target.document.subject) if given.target.document is not None else ""
-    found = analysed(document, given.file("source") or b"", mtime, given.parameters, slug)
+    found = analysed(document, given.file("source") or b"", mtime, slug)
     if found.skip:
         return StageOutput(skip=found.skip)
     return stage_documents.analysis_output(document, found.data, found.warnings)
@@ -169,7 +155,13 @@ def decide_isolation(given: StageInput) -> StageOutput:
     document, asked = document_of(given), given.parameters
     if not selected_methods(document):
         return StageOutput(skip=NOT_SELECTED)
-    decided = isolation.decide(document, str(asked["project_type"]), asked.get("level", ""), asked.get("level_by", ""))
+    decided = isolation.decide(
+        document,
+        str(asked["project_type"]),
+        asked.get("level", ""),
+        asked.get("level_by", ""),
+        asked.get("classes") or {},
+    )
     configs = {one["name"]: one["test_config"] for one in decided.methods if "test_config" in one}
     unclear = (
         f"{name}: the level {configs[name]['test_level']} has low confidence; --level sets another one"
@@ -214,11 +206,16 @@ def output_of(given: StageInput, answer: Mapping[str, Any]) -> StageOutput:
         return StageOutput(skip=read.skip_reason, warnings=warnings)
     document = given.document or {}
     if agent == ANALYZER:
-        return stage_documents.analysis_output(document, read.data, warnings)
+        return stage_documents.analysis_output(document, read.data, warnings, given.file("source") or b"")
     changes: dict[str, Any] = {}
+    answered = dict(read.data)
     if agent == ISOLATION:
         changes = stage_documents.configured(document, read.data["methods"])
     elif agent == ARCHITECT:
-        changes = {"/spec_file": read.data["spec_file"], "/structure": read.data["structure"]}
+        path = given.path("spec")
+        data = contents.read(given.target.root, (path,)).files.get(path) or b""
+        planned = architect.reworded(contexts.structure_of(of_this_wave(given)), data)
+        answered = {"spec_file": path, "structure": planned, **answered}
+        changes = {"/spec_file": answered["spec_file"], "/structure": answered["structure"]}
     errors = reviewing.review_errors(read.data["violations"], None) if agent == REVIEWER else ()
-    return StageOutput(document=changes, warnings=warnings, errors=errors, answer=dict(read.data))
+    return StageOutput(document=changes, warnings=warnings, errors=errors, answer=answered)

@@ -1,8 +1,8 @@
-"""What kind of class a name means in a project: a record of a database (`model`), another class (`object`), or none.
+"""What kind of class a name means in a project: a record (`model`), something queued (`queue`), or another (`object`).
 
 By convention: PaymentGateway is in a file payment_gateway.rb below `app` or `lib`. A class below `app/models`, or one
-that is derived from a record base class, is a model. Only names that occur in a source are looked up, so that the
-result changes only if something changes that matters to this source.
+that is derived from a record base class, is a model; one below `app/jobs` or `app/mailers` is queued. Only names that
+occur in a source are looked up, so that the result changes only if something changes that matters to this source.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from __future__ import annotations
 import os
 
 from moot.core.errors import MootError
-from moot.packs.rspec.analysis_words import class_of, words_of
+from moot.packs.rspec.conditions import snake
 from moot.packs.rspec.sources import read_source
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-MODEL, OBJECT = "model", "object"
+MODEL, QUEUE, OBJECT = "model", "queue", "object"
 _FOLDERS = ("app", "lib")
-_MODELS = "app/models/"
+_MODELS, _QUEUED = "app/models/", ("app/jobs/", "app/mailers/")
 _MOST_FILES = 50_000
 _RECORD_BASES = rb"<\s*(?:::)?(?:ApplicationRecord|ActiveRecord::Base|Sequel::Model|ROM::Struct|Hanami::Entity)\b"
 _RECORD_MODULES = rb"^\s*include\s+(?:::)?(?:Mongoid::Document|MongoMapper::Document|Hanami::Entity)\b"
@@ -36,10 +36,10 @@ def classes_for(root: str, source: bytes, files: Mapping[str, Sequence[str]]) ->
     wanted = {word if word[:1].isupper() else class_of(word) for word in words}
     found = {}
     for name in sorted(wanted):
-        paths = files.get(f"{words_of(name).replace(' ', '_').lower()}.rb", ())
+        paths = files.get(f"{snake(name.rpartition('::')[2])}.rb", ())
         kinds = {_kind(root, path) for path in paths}
         if kinds:
-            found[name] = MODEL if MODEL in kinds else OBJECT
+            found[name] = next(kind for kind in (MODEL, QUEUE, OBJECT) if kind in kinds)
     return found
 
 
@@ -57,11 +57,18 @@ def ruby_files(root: str) -> dict[str, list[str]]:
     return found
 
 
+def class_of(name: str) -> str:
+    """The class that a variable holds by convention: `@payment_gateway` a PaymentGateway."""
+    return "".join(part[:1].upper() + part[1:] for part in name.lstrip("@$").strip("?!").split("_"))
+
+
 def _kind(root: str, path: str) -> str:
     import re
 
     if path.startswith(_MODELS):
         return MODEL
+    if path.startswith(_QUEUED):
+        return QUEUE
     try:
         data = read_source(root, path)
     except MootError:  # too large, binary, or a link out of the project

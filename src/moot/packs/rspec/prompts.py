@@ -1,7 +1,7 @@
-"""The prompt of an agent: its task, the paths, the part of the document that it may read, and what it must answer.
+"""The prompt of an agent: its task, what it is judged by, paths, the part of the document that it may read, the answer.
 
-The prompt has everything that the agent needs to start. The document in it is exactly the part in the agent's row of
-the table (`agents`).
+The prompt has everything that the agent needs to start, and nothing twice. The document in it is exactly the part in
+the agent's row of the table (`agents`).
 """
 
 from __future__ import annotations
@@ -35,24 +35,17 @@ def _lines(given: StageInput) -> Iterator[str]:
         yield from ("## What was wrong with the last attempt", "", given.failure, "")
     yield "## Paths"
     yield ""
-    yield "All paths are relative to the current directory."
-    yield ""
     for role in ("source", "spec", "factories"):
         for path in target.paths.get(role, ()):
             may = "you may change it" if role in given.stage.writes else "do not change it"
             yield f"- {role}: `{path}` ({may})"
-    if target.document is not None:
-        yield f"- document: `{target.document.path}` (moot writes it; do not change it)"
     yield "- Change no other file."
-    if given.document is not None:
-        part = readable(agent, given.document, str(given.parameters.get("project_type", "")))
-        if part:
-            yield from ("", "## The document", "", *_yaml(part))
+    part = readable(agent, given.document, str(given.parameters.get("project_type", ""))) if given.document else {}
+    if part:
+        yield from ("", "## The document", "", *_yaml(part))
     if agent == FACTORY:
         yield from ("", "## Existing factories and traits", "", *_yaml(existing_factories(given)))
-    if given.answer is not None:
-        yield from ("", f"## The answer of {given.stage.after}", "", *_yaml(given.answer))
-    yield from ("", "## Your answer", "", brief(f"{agent}.answer"), brief("answer"))
+    yield from ("", "## Your answer", "", brief("answer"), brief(f"{agent}.answer"))
 
 
 def existing_factories(given: StageInput) -> dict[str, Any]:
@@ -72,7 +65,9 @@ def brief(name: str) -> str:
         return file.read()
 
 
-def _yaml(value: Mapping[str, Any]) -> list[str]:
-    from moot.core.strict_yaml import dump
+def _yaml(part: Mapping[str, Any]) -> Iterator[str]:
+    import yaml
 
-    return ["```yaml", dump(value).decode("utf-8").rstrip("\n"), "```"]
+    yield "```yaml"
+    text: str = yaml.safe_dump(dict(part), default_flow_style=None, sort_keys=False, width=1 << 20, allow_unicode=True)
+    yield f"{text}```"

@@ -47,17 +47,6 @@ def blocks_of(data: bytes, class_name: str) -> SpecBlocks:
     return SpecBlocks(spec, group, tuple(blocks))
 
 
-def block_digests(data: bytes, class_name: str) -> dict[str, str]:
-    """A digest of each block of a spec file, by name. Blocks with the same name count as one."""
-    from hashlib import sha256
-
-    found = blocks_of(data, class_name)
-    made: dict[str, bytes] = {}
-    for block in found.blocks:
-        made[block.name] = made.get(block.name, b"") + found.source(block) + b"\n"
-    return {name: sha256(source).hexdigest() for name, source in made.items()}
-
-
 def _groups(groups: Iterable[Group]) -> Iterable[Group]:
     """Groups, outer before inner: the class may be described inside another group."""
     for group in groups:
@@ -99,11 +88,6 @@ def without_kinds(contexts: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]
         else {"name": one["name"], "examples": list(one["examples"])}
         for one in contexts
     ]
-
-
-def shape(contexts: Sequence[Mapping[str, Any]]) -> list[Any]:
-    """The tree without its texts: what a rewording must keep."""
-    return [shape(one["children"]) if "children" in one else len(one.get("examples") or ()) for one in contexts]
 
 
 def difference(expected: Sequence[Mapping[str, Any]], found: Sequence[Mapping[str, Any]], path: str = "") -> str:

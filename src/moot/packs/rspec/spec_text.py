@@ -1,35 +1,28 @@
-"""The Ruby text that test-architect writes: describe blocks with contexts, `let`s, examples and placeholders.
+"""The Ruby text of a skeleton: describe blocks with contexts, examples and placeholders, for both packs.
 
-    {SETUP_CODE}       in a comment of every context
-    {EXPECTATION}      the reason of `skip` in every example, so that RSpec reports it as pending
-    {THRESHOLD_VALUE}  the value of a range whose boundary is not known
+    {CONDITION}             what a context is about, where the code has no words for it
+    {BEHAVIOR_DESCRIPTION}  what an example says, where the code does not say it
+    {SETUP_CODE}            in a comment of every context, with the value that it stands for
+    {EXPECTATION}           the reason of `skip` in every example, so that RSpec reports it as pending
 
-The text parses as Ruby as it is. test-implementer replaces the placeholders.
+The text parses as Ruby as it is. Agents replace the placeholders.
 """
 
 from __future__ import annotations
 
-from moot.packs.rspec.contexts import is_positive
-from moot.packs.ruby.literals import quoted, symbol
+from moot.packs.rspec.conditions import CONDITION
+from moot.packs.ruby.literals import quoted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
-    from typing import Any
 
     from moot.packs.rspec.contexts import Context
 
-SETUP, EXPECTATION, THRESHOLD = "{SETUP_CODE}", "{EXPECTATION}", "{THRESHOLD_VALUE}"
-PLACEHOLDERS = (SETUP, EXPECTATION, THRESHOLD)
+WORD, BEHAVIOUR, SETUP, EXPECTATION = "{CONTEXT_WORD}", "{BEHAVIOR_DESCRIPTION}", "{SETUP_CODE}", "{EXPECTATION}"
+WORDING = (WORD, CONDITION, BEHAVIOUR)  # to be replaced before the code is written
+PLACEHOLDERS = (SETUP, EXPECTATION)
 _STEP = "  "
-_TAKEN = frozenset((
-    "alias", "and", "begin", "break", "case", "class", "def", "defined", "do", "else", "elsif", "end", "ensure",
-    "false", "for", "if", "in", "module", "next", "nil", "not", "or", "redo", "rescue", "retry", "return", "self",
-    "super", "then", "true", "undef", "unless", "until", "when", "while", "yield",
-    "object_id", "send", "initialize", "method", "hash", "freeze", "dup", "clone", "display", "extend", "raise",
-    "subject", "let", "described_class", "expect", "allow", "double", "instance_double", "it", "context", "describe",
-    "before", "after", "around", "skip", "pending", "metadata",
-))  # fmt: skip
 
 
 def whole_file(class_name: str, blocks: Iterable[str], helper: str = "") -> str:
@@ -39,10 +32,9 @@ def whole_file(class_name: str, blocks: Iterable[str], helper: str = "") -> str:
 
 
 def group(class_name: str, blocks: Iterable[str]) -> str:
-    """The group of a class. The blocks are indented by one step."""
-    return (
-        f"RSpec.describe {constant(class_name)} do\n" + "\n\n".join(f"{_STEP}{block}" for block in blocks) + "\nend\n"
-    )
+    """The group of a class. The first line of each block is not indented yet."""
+    inside = "\n\n".join(f"{_STEP}{block}" for block in blocks)
+    return f"RSpec.describe {constant(class_name)} do\n{inside}\nend\n"
 
 
 def constant(name: str) -> str:
@@ -52,80 +44,54 @@ def constant(name: str) -> str:
     return name if valid else quoted(name)
 
 
-def describe_block(name: str, contexts: Iterable[Context], indent: str = _STEP) -> str:
-    """The block of one method. The first line is not indented: it takes the place of another block."""
-    lines = [f"describe {quoted(name)} do", *_joined(contexts, indent + _STEP), f"{indent}end"]
-    return "\n".join(lines)
+def describe_block(
+    name: str,
+    contexts: Iterable[Context],
+    indent: str = _STEP,
+    head: Iterable[str] = (),
+    todo: Mapping[str, str] | None = None,
+) -> str:
+    """The block of one method. The first line is not indented: it takes the place of another block.
+
+    `head`: lines before the contexts. `todo`: comments for the agents (word, setup, behaviour, expectation); with them,
+    the word of a leaf is left to an agent.
+    """
+    lines = [*head, *_joined(contexts, todo or {})]
+    inside = "\n".join(f"{indent}{_STEP}{line}" if line else "" for line in lines)
+    return f"describe {quoted(name)} do\n{inside}\n{indent}end"
 
 
-def _joined(contexts: Iterable[Context], indent: str) -> Iterator[str]:
+def _joined(contexts: Iterable[Context], todo: Mapping[str, str]) -> Iterator[str]:
     for number, context in enumerate(contexts):
         if number:
             yield ""
-        yield from _context(context, indent)
+        yield from _context(context, todo)
 
 
-def _context(context: Context, indent: str) -> Iterator[str]:
-    if context.skipped:
-        yield f"{indent}# SKIPPED {quoted(context.name)}: all its behaviours are switched off"
-        return
-    inner = indent + _STEP
-    yield f"{indent}context {quoted(context.name)} do"
-    yield f"{inner}# {SETUP}"
-    if context.characteristic is not None and context.value is not None:
-        name, code = let_name(context.characteristic["name"]), literal(context.characteristic, context.value)
-        yield f"{inner}let(:{name}) {{ {code} }}"
+def _context(context: Context, todo: Mapping[str, str]) -> Iterator[str]:
+    name = context.name
+    if todo and not context.children:
+        yield todo["word"].replace("{word}", context.word)
+        name = f"{WORD} {context.text}"
+    yield f"context {quoted(name)} do"
+    state = "".join(char if char.isprintable() else " " for char in context.state)  # a line break ends a comment
+    if todo:
+        yield f"{_STEP}{todo['setup']}"
+    yield f"{_STEP}# {SETUP} {state}".rstrip()
     yield ""
-    if context.children:
-        yield from _joined(context.children, inner)
+    yield from (f"{_STEP}{line}" if line else "" for line in _joined(context.children, todo))
     for number, example in enumerate(context.examples):
         if number:
             yield ""
-        yield f"{inner}it {quoted(example)} do"
-        yield f'{inner}{_STEP}skip "{EXPECTATION}"'
-        yield f"{inner}end"
-    yield f"{indent}end"
+        yield from (f"{_STEP}{line}" for line in example_lines(example, todo))
+    yield "end"
 
 
-def let_name(name: str) -> str:
-    """A characteristic's name as the name of a `let`."""
-    import re
-
-    plain = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_").lower() or "value"
-    if plain[0].isdigit():
-        plain = f"value_{plain}"
-    return f"{plain}_value" if plain in _TAKEN else plain
-
-
-def literal(characteristic: Mapping[str, Any], value: Mapping[str, Any]) -> str:
-    """The value of a characteristic in a context, as Ruby code."""
-    given, kind = value["value"], characteristic["type"]
-    if kind == "presence":
-        return "Object.new" if is_positive(value) else "nil"
-    if kind == "range":
-        return _boundary(characteristic, value)
-    if isinstance(given, bool):
-        return "true" if given else "false"
-    if kind == "boolean":
-        return "true" if is_positive(value) else "false"
-    return symbol(given) if isinstance(given, str) else repr(given)
-
-
-def _boundary(characteristic: Mapping[str, Any], value: Mapping[str, Any]) -> str:
-    """The boundary value or the one beyond it, if the threshold is a known integer and the range has two values."""
-    threshold, operator = characteristic.get("threshold_value"), characteristic.get("threshold_operator")
-    if isinstance(threshold, str) and threshold.removeprefix("-").isdigit():
-        threshold = int(threshold)
-    sides = _SIDES.get(str(operator))
-    if (
-        not isinstance(threshold, int)
-        or isinstance(threshold, bool)
-        or sides is None
-        or len(characteristic["values"]) != 2
-    ):
-        return quoted(THRESHOLD)
-    holds = value["value"] if isinstance(value["value"], bool) else value is characteristic["values"][0]
-    return str(threshold + sides[0 if holds else 1])
-
-
-_SIDES = {">=": (0, -1), ">": (1, 0), "<=": (0, 1), "<": (-1, 0)}  # added to the threshold: where it holds, where not
+def example_lines(text: str, todo: Mapping[str, str]) -> Iterator[str]:
+    if todo:
+        yield todo["behaviour"]
+    yield f"it {quoted(text)} do"
+    if todo:
+        yield f"{_STEP}{todo['expectation']}"
+    yield f'{_STEP}skip "{EXPECTATION}"'
+    yield "end"

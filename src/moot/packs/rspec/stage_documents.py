@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from moot.packs.rspec.agents import selected_methods
-from moot.packs.rspec.analysis_contract import completed
+from moot.packs.rspec.analyzer import completed
+from moot.packs.rspec.contexts import shown_name
 from moot.packs.rspec.reviewing import missing_terminals
 from moot.packs.rspec.spec_blocks import blocks_of, planned_blocks
 from moot.packs.rspec.structure import examples_of
@@ -26,11 +27,16 @@ def pointer(*names: str) -> str:
     return "".join("/" + name.replace("~", "~0").replace("/", "~1") for name in names)
 
 
-def analysis_output(document: Mapping[str, Any], data: Mapping[str, Any], warnings: Sequence[str]) -> StageOutput:
-    """The analysis in a document: checked, with modes and counts filled in. It replaces what an earlier one found."""
-    found = completed(document, data)
-    if found.problems:
-        problems = [Problem(text, key=path) for path, text in found.problems]
+def analysis_output(
+    document: Mapping[str, Any], data: Mapping[str, Any], warnings: Sequence[str], source: bytes | None = None
+) -> StageOutput:
+    """The analysis in a document: checked, with modes and counts filled in. It replaces what an earlier one found.
+
+    `source`: if an agent made it.
+    """
+    found = completed(document, data, source)
+    if found.faults:
+        problems = [Problem(text, key=path) for path, text in found.faults]
         raise StageError(f"the analysis is not valid: {problems[0].said}", problems=problems)
     changes: dict[str, Any] = {f"/{key}": found.data[key] for key in ("slug", "source_mtime", "behaviors")}
     for method in found.data["methods"]:
@@ -115,3 +121,14 @@ def structure_of(given: StageInput) -> Mapping[str, Any]:
 def answer_in(after: StageInput) -> Mapping[str, Any]:
     """What the stage itself answered."""
     return after.output.answer if after.output is not None else {}
+
+
+def of_this_wave(given: StageInput) -> dict[str, Any]:
+    """The document without the selected methods of later waves."""
+    document, asked = document_of(given), given.parameters
+    methods = selected_methods(document)
+    later = [one for one in methods if one["name"] not in (*asked["now"], *asked["done"])]
+    structure, names = structure_of(given), {shown_name(one) for one in later}
+    planned = [one for one in structure["methods"] if one["name"] not in names]
+    methods = [one for one in document.get("methods") or () if one not in later]
+    return {**document, "methods": methods, "structure": {**structure, "methods": planned}}

@@ -71,8 +71,3 @@ def examples_of(contexts: Sequence[Mapping[str, Any]]) -> list[str]:
         found += context.get("examples", ())
         found += examples_of(context.get("children", ()))
     return found
-
-
-def leaves_of(contexts: Sequence[Mapping[str, Any]]) -> int:
-    """The number of contexts that have examples."""
-    return sum(leaves_of(context["children"]) if "children" in context else 1 for context in contexts)

@@ -19,7 +19,7 @@ from moot.runs.contract import Problem, StageError, StageOutput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
     from typing import Any
 
     from moot.runs.contract import StageInput
@@ -51,24 +51,23 @@ def source_state(data: bytes, nanoseconds: int) -> SourceState:
     return SourceState(mtime=nanoseconds // _SECOND, nanoseconds=nanoseconds, digest=sha256(data).hexdigest())
 
 
-def options_of(parameters: Mapping[str, Any], progressions: Sequence[Sequence[str]]) -> str:
+def options_of(parameters: Mapping[str, Any]) -> str:
     """What an analysis depends on besides the source and the method, as a text; empty if that is the default."""
-    asked = {"level": parameters.get("level"), "progressions": [list(one) for one in progressions]}
-    return dumps({name: value for name, value in asked.items() if value}) if any(asked.values()) else ""
+    return dumps({"level": parameters["level"]}) if parameters.get("level") else ""
 
 
-def run_analysis(given: StageInput, cached: Cached | None, progressions: Sequence[Sequence[str]]) -> StageOutput:
+def run_analysis(given: StageInput, cached: Cached | None) -> StageOutput:
     """Analyse the target of the stage."""
     path = given.path("source")
     state = state_of(given)
     if state is None:
         raise StageError(f"Source file not found: {path}", suggestion="Check the path.")
-    detected, options = detect_factories(_factories(given)), options_of(given.parameters, progressions)
+    detected, options = detect_factories(_factories(given)), options_of(given.parameters)
     if cached is not None and _is_same(cached, state, options):
         sections = {name: cached.document[name] for name in SECTIONS}
         about_source, lines = cached.warnings, cached.lines
     else:
-        found = _analysed(given, progressions)
+        found = _analysed(given)
         _check_unchanged(given, state)
         about_source, lines = found.warnings, found.lines
         about = {"timestamp": _utc(given.now), "source_file_mtime": state.mtime, "version": analysis.VERSION}
@@ -83,7 +82,7 @@ def run_analysis(given: StageInput, cached: Cached | None, progressions: Sequenc
     return _checked(sections, detected.found, kept, (*about_source, *detected.warnings))
 
 
-def _analysed(given: StageInput, progressions: Sequence[Sequence[str]]) -> analysis.Analysis:
+def _analysed(given: StageInput) -> analysis.Analysis:
     asked = given.parameters
     kind = {"instance": "#", "class": "."}.get(str(asked.get("method_type")), "")
     try:
@@ -93,7 +92,6 @@ def _analysed(given: StageInput, progressions: Sequence[Sequence[str]]) -> analy
             f"{kind}{asked.get('method', '')}",
             asked.get("class") or None,
             level=asked.get("level") or None,
-            progressions=progressions,
         )
     except MootError as error:
         raise StageError(error.message, suggestion=advice_on(error)) from error

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 
+from moot.core.errors import Refused
+from moot.packs.rspec.architect import OVERWRITE, THEIRS
 from moot.packs.rspec_v1.criteria import SPEC
 from moot.packs.rspec_v1.method_block import NoBlock
-from moot.packs.rspec_v1.placing import CannotPlace, placed
 from moot.packs.rspec_v1.review_report import missing_rules, render
 from moot.packs.rspec_v1.reviewing import review
 from moot.packs.rspec_v1.shipped import rules
-from moot.packs.rspec_v1.skeleton import skeleton_of
+from moot.packs.rspec_v1.skeleton import spec_with_skeleton
 from moot.packs.rspec_v1.validation import validate
 from moot.packs.ruby.regular_files import read_regular
 from moot.runs.contract import Problem, StageError, StageOutput
@@ -54,14 +55,14 @@ def validate_document(given: StageInput) -> StageOutput:
 def generate_skeleton(given: StageInput, own: Container[bytes] | None = ()) -> StageOutput:
     """Write the skeleton. `own`: the texts of blocks that moot may replace; None: all."""
     document, path = given.document or {}, given.path(SPEC)
-    block = skeleton_of(document)
     try:
-        data = placed(document, block, given.file(SPEC), own=own, helper=helper_of(given.target.root))
-    except CannotPlace as refused:
-        advice = "To replace it, add --overwrite." if refused.theirs else "Correct the file first."
-        where = Problem(str(refused), path=path, line=refused.line)
-        raise StageError(where.said, problems=[where], suggestion=advice) from refused
-    return StageOutput(document={"/automation/skeleton_file": path}, files={path: data}, warnings=block.warnings)
+        made = spec_with_skeleton(document, given.file(SPEC), own, helper=helper_of(given.target.root) or "")
+    except Refused as refused:
+        raise StageError(refused.message, suggestion=refused.remedy) from refused
+    for title, line in made.conflicts:
+        where = Problem(THEIRS.format(title), path=path, line=line)
+        raise StageError(where.said, problems=[where], suggestion=OVERWRITE)
+    return StageOutput(document={"/automation/skeleton_file": path}, files={path: made.data})
 
 
 def helper_of(root: str) -> str | None:

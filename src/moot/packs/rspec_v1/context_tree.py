@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from moot.packs.ruby.spec_tree import Group
 
-_NEGATIVE = ("not_", "no_", "invalid_", "missing_", "without_")
-
 
 class StateNode(Record):
     """One state of a characteristic, and what depends on it."""
@@ -48,13 +46,6 @@ def words_of(characteristic: Mapping[str, Any], state: str) -> str:
     )
 
 
-def states_of(characteristic: Mapping[str, Any]) -> tuple[str, ...]:
-    """The states, the positive one of a binary characteristic first."""
-    states = tuple(characteristic["states"])
-    swap = characteristic.get("type") == "binary" and states[0].startswith(_NEGATIVE)
-    return tuple(reversed(states)) if swap else states
-
-
 def tree_of(characteristics: Sequence[Mapping[str, Any]]) -> tuple[StateNode, ...]:
     """The nodes of the roots, in the order of the document. The document is valid, so there is no cycle."""
     below: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
@@ -63,7 +54,7 @@ def tree_of(characteristics: Sequence[Mapping[str, Any]]) -> tuple[StateNode, ..
             below.setdefault((one["depends_on"], one["when_parent"]), []).append(one)
 
     def nodes(one: Mapping[str, Any]) -> Iterator[StateNode]:
-        for state in states_of(one):
+        for state in one["states"]:
             nested = [node for child in below.get((one["name"], state), ()) for node in nodes(child)]
             yield StateNode(characteristic=one, state=state, children=tuple(nested))
 

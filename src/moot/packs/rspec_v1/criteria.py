@@ -6,6 +6,7 @@ vanish, no matter who wrote it. The rest of the file has criteria of its own (`r
 
 from __future__ import annotations
 
+from moot.packs.rspec.spec_text import SETUP, WORDING
 from moot.packs.rspec_v1.context_tree import (
     contexts_of,
     leaves,
@@ -15,16 +16,15 @@ from moot.packs.rspec_v1.context_tree import (
     tree_of,
 )
 from moot.packs.rspec_v1.method_block import MethodBlock, NoBlock, find_block, lines_with
-from moot.packs.rspec_v1.wording import context_problems, example_doubts, example_problems, order_problems
+from moot.packs.rspec_v1.wording import WORDS
 from moot.packs.ruby.spec_tree import Group
 from moot.runs.contract import Problem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
     from typing import Any
 
-    from moot.packs.rspec_v1.context_tree import StateNode
     from moot.runs.contract import StageInput
 
 SPEC = "spec"
@@ -70,19 +70,6 @@ def tree_matches_document(_before: StageInput, after: StageInput) -> Iterator[Pr
         yield problem(after, block.group.line, "the contexts are not those of the characteristics")
 
 
-def contexts_are_missing(given: StageInput) -> Iterator[Problem]:
-    """The block has fewer contexts than the characteristics. Those that a person has added do not matter."""
-    block, nodes = found_block(given), tree_of(characteristics_of(given))
-    if block is not None and len(matched(block.group, nodes)) < len(list(_all(nodes))):
-        yield problem(given, block.group.line, "the contexts are not those of the characteristics")
-
-
-def _all(nodes: Sequence[StateNode]) -> Iterator[StateNode]:
-    for node in nodes:
-        yield node
-        yield from _all(node.children)
-
-
 def placeholders_in_place(_before: StageInput, after: StageInput) -> Iterator[Problem]:
     """Every leaf context begins with {CONTEXT_WORD}, no other one does, and every example has its placeholders."""
     block = found_block(after)
@@ -103,39 +90,46 @@ def placeholders_in_place(_before: StageInput, after: StageInput) -> Iterator[Pr
 
 
 def words_are_chosen(_before: StageInput, after: StageInput) -> Iterator[Problem]:
-    """No {CONTEXT_WORD} and no {BEHAVIOR_DESCRIPTION} is left, and every context has an example."""
+    """No placeholder for words is left, and every context has an example."""
     block = found_block(after)
     if block is None:
         return
-    for line, word in lines_with(block, "{CONTEXT_WORD}", "{BEHAVIOR_DESCRIPTION}"):
+    for line, word in lines_with(block, *WORDING):
         yield problem(after, line, f"{word} is left")
     for group in block.group.walk():
         if not group.kind.startswith("shared") and next(group.all_examples(), None) is None and not group.shared:
             yield problem(after, group.line, f"'{group.text}' has no example")
 
 
-def positive_contexts_first(_before: StageInput, after: StageInput) -> Iterator[Problem]:
+def first_states_first(_before: StageInput, after: StageInput) -> Iterator[Problem]:
+    """The context of a characteristic's first state stands before its others. Comments tell which context is which."""
     block = found_block(after)
-    if block is not None:
-        for group in block.group.walk():
-            yield from (problem(after, line, text) for line, text in order_problems(group))
+    data = block.spec.data if block is not None else b""
+    first = {entry["name"]: f"{entry['name']}: {entry['states'][0]}" for entry in characteristics_of(after)}
+    for group in block.group.walk() if block is not None else ():
+        told: set[str] = set()
+        for one in contexts_of(group):
+            text = data[one.start : one.end].decode("utf-8", "replace")
+            state = text.partition(f"# {SETUP} ")[2].partition("\n")[0].strip()
+            name = next((name for name in first if state.startswith(f"{name}: ")), "")
+            if name and name not in told and state != first[name]:
+                yield problem(after, one.line, f"'{one.text}' stands before the context of {first[name]}")
+            told.add(name)
 
 
 def language_rules_hold(_before: StageInput, after: StageInput) -> Iterator[Problem]:
-    """The mechanical part of the rules 17 to 20. Doubts are warnings."""
+    """Every context begins with one of the words, a root with `when`, and every example has a text."""
     block = found_block(after)
     if block is None:
         return
     for root in contexts_of(block.group):
         for group in root.walk():
-            if not group.kind.startswith("shared"):
-                yield from (problem(after, group.line, text) for text in context_problems(group, root=group is root))
+            allowed = ("when",) if group is root else WORDS
+            if not group.kind.startswith("shared") and (group.text or "").split(" ", 1)[0] not in allowed:
+                yield problem(after, group.line, f"'{group.text}' does not begin with {' or '.join(allowed)}")
     for example in block.group.all_examples():
-        yield from (problem(after, example.line, text) for text in example_problems(example))
-        yield from (
-            problem(after, example.line, f"{text}; it may belong in a context").replace(blocks=False)
-            for text in example_doubts(example)
-        )
+        if not (example.text or "").strip():
+            yield problem(after, example.line, "this example has no description")
 
 
 def tree_is_kept(before: StageInput, after: StageInput) -> Iterator[Problem]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from moot.packs.ruby.spec_tree import Group
     from moot.runs.contract import Problem, StageInput
 
-PLACEHOLDERS = ("{EXPECTATION}", "{SETUP_CODE}", "{COMMON_SETUP}")
+PLACEHOLDERS = ("{EXPECTATION}", "{SETUP_CODE}")
 
 
 def examples_expect(_before: StageInput, after: StageInput) -> Iterator[Problem]:

@@ -6,7 +6,6 @@ A stage's code is imported when it runs: a run that reuses everything needs none
 from __future__ import annotations
 
 from moot.core.errors import Usage
-from moot.core.json_codec import dumps
 from moot.core.text import command_line
 from moot.packs.rspec_v1 import analysis, programs
 from moot.packs.rspec_v1.validation import validate
@@ -50,7 +49,7 @@ class RspecV1Pipeline(Pipeline):
         "rest-is-kept": _late("rest_criteria", "rest_is_kept"),
         "words-are-chosen": _late("criteria", "words_are_chosen"),
         "language-rules-hold": _late("criteria", "language_rules_hold"),
-        "positive-contexts-first": _late("criteria", "positive_contexts_first"),
+        "first-states-first": _late("criteria", "first_states_first"),
         "tree-is-kept": _late("criteria", "tree_is_kept"),
         "descriptions-are-kept": _late("criteria", "descriptions_are_kept"),
         "examples-expect": _late("implementer_criteria", "examples_expect"),
@@ -105,15 +104,13 @@ class RspecV1Pipeline(Pipeline):
     def also(self, given: StageInput) -> Mapping[str, str]:
         """What else a result depends on.
 
-        The analysis: the time of the source's last change, so that a touched source is analysed again, its version, and
-        the setting that it uses.
+        The analysis: the time of the source's last change, so that a touched source is analysed again, and its version.
         """
         source = given.path("source")
         match given.stage.name:
             case "analyzer":
                 found = {f"mtime of {source}": str(given.mtimes[source])} if source in given.mtimes else {}
-                progressions = dumps([list(one) for one in self.settings["progressions"]])
-                return {**found, "the version of the analysis": analysis.VERSION, "the progressions": progressions}
+                return {**found, "the version of the analysis": analysis.VERSION}
         return {}
 
     def _document_is_valid(self, given: StageInput) -> tuple[Problem, ...]:
@@ -135,12 +132,17 @@ class RspecV1Pipeline(Pipeline):
             return
         document = dict(self.document() or {})
         document["analyzer"] = {**(document.get("analyzer") or {}), "completed": True}
-        yield from (Problem(one) for one in validate(document).errors)
+        errors = validate(document).errors
+        yield from (Problem(one) for one in errors)
+        if not errors:
+            from moot.packs.rspec_v1.analysis import not_in
+
+            yield from (Problem(text, key=key) for key, text in not_in(document, after.file("source") or b""))
 
     def _analyze(self, given: StageInput) -> StageOutput:
         from moot.packs.rspec_v1 import analyzing
 
-        return analyzing.run_analysis(given, self.cached, self.settings["progressions"])
+        return analyzing.run_analysis(given, self.cached)
 
     def _polish(self, given: StageInput) -> StageOutput:
         from moot.packs.rspec_v1 import polisher

@@ -131,13 +131,6 @@ def report_name(stem: str) -> str:
     return f"review_report_{stem}.md"
 
 
-def stem_of_document(name: str) -> str | None:
-    """The stem in the name of a metadata file; None if it is another file."""
-    if name.startswith("metadata_") and name.endswith(".yml"):
-        return name.removeprefix("metadata_").removesuffix(".yml") or None
-    return None
-
-
 def folder_of(project: Project, system: str = SYSTEM, *, distinct: bool = False) -> str:
     """The directory of the project's documents. A `distinct` one has a digest of the root in its name."""
     if project.temporary:
@@ -151,11 +144,3 @@ def folder_of(project: Project, system: str = SYSTEM, *, distinct: bool = False)
 def spec_of(source: str) -> str:
     """The standard place of a spec: `app/models/user.rb` gives `spec/models/user_spec.rb`."""
     return f"spec/{source.removeprefix('app/').removesuffix('.rb')}_spec.rb"
-
-
-def sources_of(spec: str) -> tuple[str, ...]:
-    """The sources whose spec is at this place, likely ones first."""
-    if not (spec.startswith("spec/") and spec.endswith("_spec.rb")):
-        return ()
-    inner = spec.removeprefix("spec/").removesuffix("_spec.rb")
-    return (f"app/{inner}.rb", f"{inner}.rb")

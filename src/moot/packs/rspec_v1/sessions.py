@@ -140,13 +140,13 @@ def verdict_on(
     return caching.judge(document, state, wanted, recorded, version=analysis.VERSION, options=options, corrupted=torn)
 
 
-def cache_verdict(call: Call, request: Request, known: Remembered) -> CacheVerdict:
+def cache_verdict(request: Request, known: Remembered) -> CacheVerdict:
     """The verdict for a request: on the file; if that shows another target, on the document in the log."""
     shown, kept = foreign_document(request.location), known.kept
     other = shown is not None and known.document is not None and not _is_same_target(shown, known.document)
     document = known.document if other else shown
     recorded = Recorded.of(kept) if kept is not None and document is not None and is_built_in(document) else None
-    options = options_of(request.target.parameters, pack_of(call).values["progressions"])
+    options = options_of(request.target.parameters)
     return verdict_on(request.location, wanted_of(request), document, recorded, options)
 
 

@@ -33,14 +33,11 @@ def contract() -> dict[str, Any]:
     return _toml("contract.toml")
 
 
-def comment(name: str, **values: str) -> str:
-    """A comment of the skeleton. Values are put in as they are."""
+def comments() -> dict[str, str]:
+    """The comments of the skeleton, by what they are about."""
     if not _comments:
         _comments.update(_toml("skeleton.toml"))
-    text = _comments[name]
-    for key, value in values.items():
-        text = text.replace(f"{{{key}}}", value)
-    return text
+    return _comments
 
 
 def schema() -> dict[str, Any]:

@@ -17,7 +17,6 @@ WORDS = ("when", "with", "and", "but", "without")
 _NEGATIVE = ("but", "without")
 _FORBIDDEN = ("should", "can", "must")
 _CLAUSES = ("when", "if")
-_DOUBTFUL = ("with", "without", "but")
 _PLACEHOLDER = "{"
 
 
@@ -57,12 +56,6 @@ def example_problems(example: Example) -> Iterator[str]:
     yield from (f"{_quoted(text)} has a `{word}` clause" for word in _CLAUSES if word in _lower(words))
     if negation := _negation(text):
         yield f"{_quoted(text)} has the negation `{negation}`, which is written `NOT`"
-
-
-def example_doubts(example: Example) -> Iterator[str]:
-    """What may be wrong: a condition that belongs in a context."""
-    words = _lower((example.text or "").split())
-    yield from (f"{_quoted(example.text or '')} contains `{word}`" for word in _DOUBTFUL if word in words)
 
 
 def order_problems(group: Group) -> Iterator[tuple[int, str]]:

@@ -14,7 +14,6 @@ All lines are counted from 1.
 | `expressions` | conditions and statements as records |
 | `factories` | `factories(data)`: factories and traits of a file; `detect_factories(files)`: of a project |
 | `factory_additions` | `factory_findings(before, after)`: what changed in factory files, apart from additions |
-| `constant_calls` | `constant_calls(method)`: `User.find`, `Charge.new` |
 | `spec_tree` | `parse_spec(data)`: groups, examples, definitions and hooks of a spec file |
 | `sentinel` | `try_spec(…)`: whether the examples of a method pass, and test it; `rspec_runs` runs RSpec |
 | `calls` | the calls in a node |

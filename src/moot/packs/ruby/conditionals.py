@@ -15,7 +15,7 @@ from moot.packs.ruby.syntax import first_line, last_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
     from typing import Any
 
     from tree_sitter import Node
@@ -36,7 +36,8 @@ _MODIFIERS = frozenset(("if_modifier", "unless_modifier"))
 _OTHER_SCOPES = frozenset(("method", "singleton_method", "class", "module", "singleton_class"))
 _NO_STATEMENT = frozenset(("comment", "heredoc_body"))
 _LISTS = frozenset(("body_statement", "block_body", "then", "else", "begin", "parenthesized_statements"))
-_BLOCKS = frozenset(("block", "do_block", "lambda"))
+_LOOPS = ("while", "until", "for", "while_modifier", "until_modifier")
+_SCOPES = frozenset(("block", "do_block", "lambda", "rescue", *_LOOPS))
 
 
 class Branch(Record):
@@ -61,9 +62,7 @@ class Conditional(Record):
     """`condition` is what `if`, `unless` or the ternary tests, or the value of a `case`; None for a `case` without."""
 
     form: str  # if, unless, ternary, case, case_in
-    modifier: bool
-    guard: bool  # its only effect is to leave
-    in_block: bool  # inside a block or lambda: `return` leaves the method, `next` only the block
+    scope: tuple[int, int] | None  # the bytes of the innermost block, loop or rescue around it: it may not be run
     last: bool  # the method does nothing after it
     condition: Expression | None
     branches: tuple[Branch, ...]
@@ -85,8 +84,8 @@ class _Place(Record):
     """Where a node stands."""
 
     sink: list[_Open]
-    in_block: bool
     last: bool
+    scope: tuple[int, int] | None = None
 
 
 class _Open:
@@ -132,7 +131,7 @@ def conditionals_in(root: Node) -> tuple[Conditional, ...]:
     opened: list[_Open] = []
     found: list[_Open] = []
     words = [root.start_byte + one.start() for one in re.finditer(_WORDS, root.text or b"")]
-    stack: list[tuple[Node, _Place]] = [(root, _Place(sink=found, in_block=False, last=True))]
+    stack: list[tuple[Node, _Place]] = [(root, _Place(sink=found, last=True))]
     while stack:
         node, place = stack.pop()
         first = bisect_left(words, node.start_byte)
@@ -153,18 +152,18 @@ def conditionals_in(root: Node) -> tuple[Conditional, ...]:
 def _children(node: Node, place: _Place) -> Iterator[tuple[Node, _Place]]:
     children = node.named_children
     inner = place
-    if node.type in _BLOCKS:
-        inner = _Place(sink=place.sink, in_block=True, last=False)
+    if node.type in _SCOPES:
+        inner = _Place(place.sink, last=False, scope=(node.start_byte, node.end_byte))
     statements = [one for one in children if one.type not in _NO_STATEMENT]
     final = statements[-1] if statements and node.type in _LISTS else None
     for child in children:
         last = inner.last and final is not None and child.id == final.id
-        yield child, inner if last == inner.last else _Place(sink=inner.sink, in_block=inner.in_block, last=last)
+        yield child, inner if last == inner.last else inner.replace(last=last)
 
 
 def _branches(one: _Open) -> Iterator[tuple[Node, _Place]]:
     """Add the branches of a conditional, and return what has to be searched: conditions first, then the bodies."""
-    outside = _Place(sink=one.place.sink, in_block=one.place.in_block, last=False)
+    outside = one.place.replace(last=False)
     if one.node.type in {"case", "case_match"}:
         parts = _of_case(one.node)
     elif one.node.type in _MODIFIERS:
@@ -191,7 +190,7 @@ def _branches(one: _Open) -> Iterator[tuple[Node, _Place]]:
         for condition in conditions:
             yield condition, outside
         if body is not None:
-            yield body, _Place(sink=nested, in_block=one.place.in_block, last=one.place.last)
+            yield body, one.place.replace(sink=nested)
 
 
 _Part = tuple["dict[str, Any]", "list[Node]", "Node | None"]
@@ -273,9 +272,7 @@ def _close(one: _Open) -> Conditional:
     tested = node.child_by_field_name("value" if form in {"case", "case_in"} else "condition")
     return Conditional(
         form=form,
-        modifier=node.type in _MODIFIERS,
-        guard=_is_guard(form, branches),
-        in_block=one.place.in_block,
+        scope=one.place.scope,
         last=one.place.last,
         condition=None if tested is None else expression(tested),
         branches=branches,
@@ -284,9 +281,3 @@ def _close(one: _Open) -> Conditional:
         start=node.start_byte,
         end=node.end_byte,
     )
-
-
-def _is_guard(form: str, branches: Sequence[Branch]) -> bool:
-    if form not in {"if", "unless"} or len(branches) != 2 or not branches[1].implicit:
-        return False
-    return len(branches[0].statements) == 1 and branches[0].leaves in {"return", "raise", "next"}

@@ -73,8 +73,6 @@ class Expression(Record):
     receiver: Expression | None = None
     target: Expression | None = None  # what an assignment assigns to
     operands: tuple[Expression, ...] = ()  # both sides, the arguments, what is returned; the first item of an array
-    pairs: tuple[tuple[str, Expression], ...] = ()  # the keyword arguments of a call; the first pair of a hash
-    root: str = ""  # the constant that a chain of calls begins with
 
     def __repr__(self) -> str:
         return f"Expression({self.kind} `{self.text}`)"
@@ -149,40 +147,20 @@ def _call(node: Node, depth: int) -> Expression:
     name = "call" if method is None else text(method)
     given = node.child_by_field_name("arguments")
     arguments = [] if given is None else [one for one in given.named_children if one.type != "comment"]
-    pairs = []
-    for one in arguments:
-        key, value = one.child_by_field_name("key"), one.child_by_field_name("value")
-        if one.type == "pair" and key is not None and value is not None:
-            pairs.append((literal_text(key) or text(key), expression(value, depth + 1)))
     return _make(
         _LEAVING_CALLS.get(name, "call") if receiver is None else "call",
         node,
         name=name,
         receiver=None if receiver is None else expression(receiver, depth + 1),
         operands=tuple(expression(one, depth + 1) for one in arguments if one.type != "pair"),
-        pairs=tuple(pairs),
-        root=_root(node),
     )
 
 
-def _root(node: Node) -> str:
-    while node.type == "call":
-        receiver = node.child_by_field_name("receiver")
-        if receiver is None:
-            return ""
-        node = receiver
-    return constant_name(node) or ""
-
-
 def _collection(node: Node, depth: int) -> Expression:
-    """An array or hash with its first item: a long one is a table of data."""
-    if node.type != "hash":
-        return _make("array", node, operands=tuple(expression(one, depth + 1) for one in node.named_children[:1]))
-    first = next((one for one in node.named_children if one.type == "pair"), None)
-    key, value = (first.child_by_field_name(part) if first is not None else None for part in ("key", "value"))
-    if key is None or value is None:
+    """An array with its first item, or a hash: a long one is a table of data."""
+    if node.type == "hash":
         return _make("hash", node)
-    return _make("hash", node, pairs=((literal_text(key) or "", expression(value, depth + 1)),))
+    return _make("array", node, operands=tuple(expression(one, depth + 1) for one in node.named_children[:1]))
 
 
 def _binary(node: Node, depth: int) -> Expression:

@@ -144,7 +144,7 @@ def _verdict(call: Call, path: str, location: Location) -> CacheVerdict:
 
     if has_document(call, path):
         request = request_at(call, path)
-        return cache_verdict(call, request, remembered(call, request))
+        return cache_verdict(request, remembered(call, request))
     return verdict_on(location, AnalysisTarget(file=location.project.source), foreign_document(location), None)
 
 

@@ -108,7 +108,7 @@ def _performed(
         call.warn("rspec_folder", warning)
     known = remembered(call, request)
     try:
-        reason = cache_verdict(call, request, known).reason
+        reason = cache_verdict(request, known).reason
     except OSError:  # the analyzer says that there is no source
         reason = "metadata not found"
     whole = not any(one.only or one.resume for one in options)
