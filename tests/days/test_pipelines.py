@@ -39,6 +39,39 @@ def test_a_stage_failed_after_it_changed_the_spec_and_the_next_stages_pass_once_
     assert shop.document()["automation"]["polisher_completed"] is True
 
 
+@pytest.mark.proves("S1-FAIL-05")
+def test_the_next_prompt_says_what_was_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The implementer leaves a failing example, which the polisher finds."""
+    shop = Shop(tmp_path / "shop", tmp_path / "home", monkeypatch)
+    shop.agents(implementer="fail")
+    assert shop.run().code == 1
+    assert shop.states()["polisher"] == "failed"
+    shop.agents(implementer=f"keep={tmp_path / 'prompt'}")
+    said = shop.run("--again", "--overwrite")
+    assert said.code in (0, 2), said.err
+    assert "pays a large amount" in (tmp_path / "prompt").read_text().partition("last attempt")[2]
+
+
+TILL = "class Till\n  def open\n{}    1\n  end\nend\n"
+
+
+@pytest.mark.proves("S1-ISS-05")
+def test_a_method_of_the_first_dialect_gains_a_condition_loses_it_and_is_covered_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop = Shop(tmp_path / "shop", tmp_path / "home", monkeypatch)
+    shop.write("spec/spec_helper.rb", "require_relative '../app/services/till'\n")
+    shop.agents()
+    for line in ("", "    return 1 if @key.nil?\n", ""):
+        shop.write("app/services/till.rb", TILL.format(line))
+        said = shop.rspec("run", "app/services/till.rb", "open")
+        assert said.code in (0, 2), said.err
+        document = shop.document("tmp/rspec_claude_metadata/metadata_app_services_till.yml")
+        assert bool(document["characteristics"]) == bool(line)
+        assert ("key" in str(document["characteristics"])) == bool(line)
+        assert shop.read("spec/services/till_spec.rb").count("it ") == 1 + bool(line)
+
+
 BOOK = """\
 class Book
   attr_accessor :title, :stock

@@ -62,6 +62,8 @@ def _lines(given: StageInput) -> Iterator[str]:
     yield f"- keys of the metadata document that you may set: {owned or 'none'}"
     yield "Change no other file and no other key: that fails the stage."
     yield ""
+    if given.failure:
+        yield from ("## What was wrong with the last attempt", "", given.failure, "")
     if given.document is not None:
         yield from ("## Metadata", "", "```json", dumps(dict(given.document)), "```", "")
     yield _ANSWER
