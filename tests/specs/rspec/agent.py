@@ -157,7 +157,7 @@ def silent_about(source: Path) -> bool:
 def main() -> None:
     prompt, behaviour = sys.stdin.read(), sys.argv[1]
     with open("../agents.log", "a", encoding="utf-8") as file:
-        # The wording is no part of what most tests are about.
+        # The wording does not belong to what most tests are about.
         if "You are test-architect" not in prompt:
             file.write(f"{prompt.split('.')[0]}: {paths(prompt, 'source')[0]}\n")
     prompts = Path("../prompts")

@@ -63,7 +63,7 @@ def wait(hold: Path) -> None:
 def main() -> None:
     prompt = sys.stdin.read()
     agent = re.findall(r"You are ([a-z-]+)", prompt)[0]
-    if agent == "test-architect":  # the wording is no part of what these tests are about
+    if agent == "test-architect":  # the wording does not belong to what these tests are about
         print(work(prompt))
         return
     stem = Path(re.findall(r"^- source: `([^`]+)`", prompt, re.MULTILINE)[0]).stem

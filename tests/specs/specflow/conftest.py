@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.specs.orchestrator.conftest import folder
 from tests.specs.specflow.project import Project
 
-MEMORY = "/dev/shm"  # where there is one: what is proven here does not depend on the disk, and its syncs take long
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Iterator[Path]:
-    """A temporary directory, in memory if possible."""
-    if not os.access(MEMORY, os.W_OK):
-        yield tmp_path
-        return
-    with tempfile.TemporaryDirectory(prefix="moot-", dir=MEMORY) as made:
-        yield Path(made)
+__all__ = ["folder"]
 
 
 @pytest.fixture

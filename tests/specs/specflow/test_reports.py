@@ -10,16 +10,16 @@ import pytest
 from moot.packs.specflow import evidence
 from moot.runs.contract import StageError
 
-ROOT = "/work/shop"
+ROOT = "/srv/shop"
 SIGNUP, LOGIN = "journey_signup_flow.spec.ts", "journey_login.spec.ts"
 JUNIT = b"""<?xml version="1.0" encoding="UTF-8"?>
 <testsuites name="vitest tests" tests="4" failures="1" errors="0" time="1.2">
-  <testsuite name="/work/shop/src/contracts/user.test.ts" hostname="ci-7f3a" tests="3" failures="1" skipped="1">
-    <testcase classname="/work/shop/src/contracts/user.test.ts" name="user &gt; has an id" time="0.01"/>
-    <testcase classname="/work/shop/src/contracts/user.test.ts" name="user &gt; has a mail" time="0.02">
+  <testsuite name="/srv/shop/src/contracts/user.test.ts" hostname="ci-7f3a" tests="3" failures="1" skipped="1">
+    <testcase classname="/srv/shop/src/contracts/user.test.ts" name="user &gt; has an id" time="0.01"/>
+    <testcase classname="/srv/shop/src/contracts/user.test.ts" name="user &gt; has a mail" time="0.02">
       <failure message="expected 1" type="AssertionError"><![CDATA[<!DOCTYPE html><p>expected 1]]></failure>
     </testcase>
-    <testcase classname="/work/shop/src/contracts/user.test.ts" name="user &gt; has a photo"><skipped/></testcase>
+    <testcase classname="/srv/shop/src/contracts/user.test.ts" name="user &gt; has a photo"><skipped/></testcase>
   </testsuite>
   <testsuite name="store"><testsuite name="cart">
     <testcase name="adds" file="src/contracts/cart.test.ts" line="12"/>

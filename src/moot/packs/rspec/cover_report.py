@@ -37,7 +37,7 @@ class FileReport(Record):
 class CoverReport(Record):
     """`waited`: the runs of others that it waited for: target, run, title, stage, since and pid.
 
-    `left_out`: failed tests without which the run went on, each with the one who decided so.
+    `left_out`: failed tests without which the run went on, each with its author.
     """
 
     run: str

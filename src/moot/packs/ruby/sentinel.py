@@ -9,7 +9,7 @@ a stub of it in the spec still wins. It is replaced while the whole group runs, 
 is part of the test. But an error there, or while a `let` or `subject` is built, says nothing about the example: it goes
 on, and what could not be built is the replacement itself. An expectation in a hook does not count, except of messages
 to be received. An example that only says what is not done to others (`not_to change`, `receive`, `have_received`)
-always passes: it must have called the method, and is listed in a warning. `not_to raise_error` is no such.
+always passes: it must have called the method, and is listed in a warning. `not_to raise_error` does not count here.
 """
 
 from __future__ import annotations

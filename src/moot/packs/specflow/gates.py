@@ -3,7 +3,7 @@
 A gate is a run of this pack: `task` is the issue or the wave, `parameters` say what was asked. The commit that stores a
 request opens its run, so an open gate run is queued, in the order of the log. Whoever holds the lock
 `drivers/specflow.gates` works the queue off: the driver, or `moot specflow gate`. The commit that ends a run also sends
-its result to the one who asked, with everything that follows from it.
+its result to the agent that asked, with everything that follows from it.
 
     tier        stages                    passes if
     contracts   contracts, journeys       the commands succeed; journeys only for an issue that has some
@@ -399,7 +399,7 @@ class _Gate:
         self._commit(act)
 
     def _tell(self, work: Work, wave: Wave, details: str, named: set[int]) -> None:
-        """Record the result, and send it to the one who asked. `details`: why it failed. `named`: issues to blame."""
+        """Record the result, and send it to the one that asked. `details`: why it failed. `named`: issues to blame."""
         asked, tier, about = self.asked, self.asked["tier"], {"run": self.run.id, "wave": wave.number}
         if tier == CONTRACTS:
             issue = team.issue(work, asked["issues"][0])

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from moot.engine.unit_of_work import Work
     from moot.packs.specflow.team import Wave
 
-    Reply = tuple[str, dict[str, Any], str]  # kind, data, and the agent that gets it; empty: the one who asked
+    Reply = tuple[str, dict[str, Any], str]  # kind, data, and the agent that gets it; empty: the agent that asked
 
 SERIES = f"{PACK}.migrations"
 _LARGEST = 4 << 20  # bytes of a migration that are read

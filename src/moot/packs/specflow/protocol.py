@@ -309,7 +309,7 @@ def ready(work: Work, member: Teammate | None, certificate: str, stale: str = ""
     run = work.state("run", certificate)
     wrong = stale
     if not run.exists or (run.pack, run.task, run.parameters.get("tier")) != (PACK, issue.id, CONTRACTS):
-        wrong = f"it is no contracts gate of {issue.id}"
+        wrong = f"it is not a contracts gate of {issue.id}"
     elif run.outcome != PASSED:
         wrong = f"it has not passed ({run.outcome or 'it has not ended'})"
     if wrong:
